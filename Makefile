@@ -130,7 +130,7 @@ $(CACHE)/golangci-lint-v2.15.0/golangci-lint:
 $(CACHE)/actionlint-v1.7.12/actionlint:
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-bench: build servers ## measure against flock(1) and etcdctl; writes bench/RESULTS.md
+bench: build servers ## measure against flock(1) and etcdctl on a quiet machine; writes bench/RESULTS.md
 	go test -tags bench,$(TAGS) -count 1 -timeout 60m -v ./bench
 
 FUZZTIME ?= 30s

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/leaderrun/leaderrun/bench/conditions"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
@@ -21,12 +22,22 @@ type bench struct {
 	home     string   // HOME of all commands
 	stderr   *os.File // standard error of the present command
 	sections []section
+
+	conditions conditions.Run
+	others     []string // how much of the processors' time others used, and when
+	disturbed  bool     // that was too much
 }
 
 // TestBench runs the sections one after the other; -run TestBench/file runs one. It
 // writes RESULTS.md only after all of them.
 func TestBench(t *testing.T) {
 	b := newBench(t)
+	b.conditions = conditions.Begin()
+	b.watch(t, "before the run")
+	var during conditions.Watch
+	if err := during.Begin(); err != nil {
+		t.Fatal(err)
+	}
 	type row struct {
 		name string
 		run  func(*testing.T) section
@@ -48,6 +59,7 @@ func TestBench(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			s := row.run(t)
+			s.name = row.name
 			b.sections = append(b.sections, s)
 			t.Log("\n" + s.text())
 		})
@@ -57,6 +69,9 @@ func TestBench(t *testing.T) {
 	case len(b.sections) < len(rows):
 		t.Log("not all sections were run: RESULTS.md is unchanged")
 	default:
+		b.judge(t, &during, false, "during the run")
+		b.watch(t, "after the run")
+		b.conditions.End()
 		b.write(t, "RESULTS.md")
 	}
 }

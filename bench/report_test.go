@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A section of the report is one benchmark: the commands, and the results.
 type section struct {
+	name     string // of the subtest
 	title    string
 	commands []string
 	figures  []figure
@@ -107,11 +105,15 @@ func (s section) text() string {
 // write writes the report.
 func (b *bench) write(t *testing.T, path string) {
 	var w strings.Builder
+	forced := ""
+	if b.disturbed {
+		forced = "; this was busy, and BENCH_FORCE was set"
+	}
 	fmt.Fprintf(&w, "# Benchmark results\n\nWritten by `make bench`; see the package documentation. "+
 		"Times are median / p95 / p99. The two sides of a ratio ran in turn, A B A B …, in the same run; a target is judged by the ratio of medians.\n\n")
-	fmt.Fprintf(&w, "- Date: %s\n- Machine: %s, %d cores, Linux %s, %s; load average %s at the end\n- leaderrun: %s, built with %s\n- Peers: %s; %s\n",
-		time.Now().UTC().Format(time.DateOnly), cpuModel(t), runtime.NumCPU(), kernel(t), memory(t), found(t, "/proc/loadavg", `^(\S+ \S+)`),
-		firstLine(t, b.core, "version"), runtime.Version(), firstLine(t, "flock", "--version"), firstLine(t, b.etcdctl, "version"))
+	fmt.Fprintf(&w, "%v- Used of the processors' time by others: %s%s\n- leaderrun: %s\n- Peers: %s; %s\n",
+		b.conditions, strings.Join(b.others, ", "), forced, firstLine(t, b.core, "version"), firstLine(t, "flock", "--version"), firstLine(t, b.etcdctl, "version"))
+	fmt.Fprintf(&w, "\n## Summary\n\n%s", b.summary(t))
 	for _, s := range b.sections {
 		w.WriteString("\n" + s.text())
 	}
@@ -120,36 +122,30 @@ func (b *bench) write(t *testing.T, path string) {
 	}
 }
 
-func cpuModel(t *testing.T) string {
-	return found(t, "/proc/cpuinfo", `model name\s*: (.*)`)
-}
-
-func memory(t *testing.T) string {
-	var kib float64
-	if _, err := fmt.Sscan(found(t, "/proc/meminfo", `MemTotal:\s*(\d+)`), &kib); err != nil {
-		t.Fatal(err)
+// summary is the section that README.md repeats.
+func (b *bench) summary(t *testing.T) string {
+	machine := "a quiet machine"
+	if b.disturbed {
+		machine = "a busy machine"
 	}
-	return fmt.Sprintf("%.0f GiB", kib/(1<<20))
+	return fmt.Sprintf("With `file`, wrapping `true` takes %.1f × as long as with `flock`. With `etcd` it takes %.1f ×\n"+
+		"as long as with `etcdctl lock`, and a hand-over with 50 waiters %.1f × as long. Measured on\n"+
+		"%s, of commit %s, on %s.\n",
+		b.ratio(t, "file", "wall"), b.ratio(t, "fsync", "wall"), b.ratio(t, "handover", "50 waiters"), b.conditions.Date, b.conditions.Commit, machine)
 }
 
-// kernel returns only the version. Additions by a distributor or a host would reveal
-// where this ran.
-func kernel(t *testing.T) string {
-	return found(t, "/proc/sys/kernel/osrelease", `^(\d+(?:\.\d+)*)`)
-}
-
-// found returns the first group of a pattern's match in a file.
-func found(t *testing.T, path, pattern string) string {
+// ratio returns that of a figure.
+func (b *bench) ratio(t *testing.T, section, what string) float64 {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	for _, s := range b.sections {
+		for _, f := range s.figures {
+			if s.name == section && f.what == what {
+				return f.ratio()
+			}
+		}
 	}
-	m := regexp.MustCompile(pattern).FindSubmatch(b)
-	if m == nil {
-		return "unknown"
-	}
-	return string(m[1])
+	t.Fatalf("section %s has no figure %q", section, what)
+	return 0
 }
 
 func firstLine(t *testing.T, program string, args ...string) string {
