@@ -77,10 +77,9 @@
 //
 // # Limits
 //
-// An operation takes one round trip to the leader region, and a write two: some 5 ms each
-// in a region, and 50 ms and more from another continent or in a configuration with several
-// regions, whose commits wait for two of them. The shortest lease is 1 s, and leases are in
-// whole milliseconds.
+// An operation takes one round trip to the leader region, and a write two. They take longer
+// from another continent, or in a configuration with several regions, whose commits wait for
+// two of them. The shortest lease is 1 s, and leases are in whole milliseconds.
 //
 // The price is that of the instance, whatever is done with it: at least 100 processing units,
 // about $65 a month in a single region (2025). A held lock makes five writes per ttl, and each
