@@ -20,18 +20,20 @@ func writeResults(w io.Writer, rows []Row) {
 ## Results
 
 `)
-	row(w, "backend", "mode", "subject", "acquisitions", "faults", "overlaps", "orphans", "refused writes", "violations",
+	row(w, "backend", "mode", "subject", "acquisitions", "faults", "overlaps", "margins exceeded", "orphans", "refused writes", "violations",
 		"least gap, ms", "least slack, s", "killed late: n, worst, ms", "hand-over: n, p50 / p99 / max, ms", "takeover: n, p50 / p99 / max, s")
-	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 11))...)
+	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 12))...)
 	for _, r := range rows {
 		f := r.Figures
 		row(w, r.Backend, r.Mode, r.Subject, fmt.Sprint(f.Terms), fmt.Sprint(total(f.Faults)),
-			fmt.Sprint(f.Overlaps), fmt.Sprint(f.Orphans), fmt.Sprint(f.Refused), fmt.Sprint(r.Wrong),
+			fmt.Sprint(f.Overlaps), fmt.Sprint(f.Exceeded), fmt.Sprint(f.Orphans), fmt.Sprint(f.Refused), fmt.Sprint(r.Wrong),
 			known(f.Gap.Of, ms(f.Gap.Value)), known(f.Slack.Of, seconds(f.Slack.Value)),
 			known(f.Late.Of, fmt.Sprintf("%d, %s", f.Late.Of, ms(f.Late.Value))), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
 	}
 	fmt.Fprintf(w, `
-A gap is the time from the last sign of life of a term to the first of the next; slack
+A margin is exceeded if two terms overlap although both killers of the first did all they could:
+each was later than both margins, because the machine ran nothing in time, or was at fault. A
+gap is the time from the last sign of life of a term to the first of the next; slack
 is the time from the last sign of life to the end of the lease, as far as the job knew
 it. A term was killed late if it showed a sign of life after the moment at which it had
 to be killed, which is before the end of the lease by the margins for a busy machine and
