@@ -12,16 +12,27 @@ import (
 
 const module = "github.com/leaderrun/leaderrun"
 
-// deps lists the packages that a package links, on the platform that links most.
-func deps(t *testing.T, pkg string) []string {
+// A listing is what go list reports of each package of the module, by its path below it:
+// what the package imports, or what it links.
+type listing map[string][]string
+
+// list reports what packages import, or link, on the platform that links most. A field is one
+// of go list's, Imports or Deps. Files of tests do not count.
+func list(t *testing.T, field string) listing {
 	t.Helper()
-	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules", "-deps", pkg)
+	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules",
+		"-f", "{{.ImportPath}} {{join ."+field+" \" \"}}", module+"/...", module+"/examples/leaderrun-shelf")
 	c.Env = append(c.Environ(), "GOOS=linux", "GOFLAGS=")
 	out, err := c.Output()
 	if err != nil {
-		t.Fatalf("go list -deps %s: %v", pkg, err)
+		t.Fatalf("go list: %v", err)
 	}
-	return strings.Fields(string(out))
+	all := listing{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		all[strings.TrimPrefix(words[0], module)] = words[1:]
+	}
+	return all
 }
 
 // A layer says what a package may link.
@@ -111,8 +122,13 @@ func TestImportsPointDownward(t *testing.T) {
 		folder := "/locks/backend/" + b.Folder
 		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info", folder+"/votes", folder+"/quorum")})
 	}
+	linked := list(t, "Deps")
 	for _, l := range layers {
-		for _, d := range deps(t, module+l.pkg) {
+		deps, ok := linked[l.pkg]
+		if !ok {
+			t.Errorf("there is no package %s", l.pkg)
+		}
+		for _, d := range append(deps, module+l.pkg) {
 			if inner, ok := strings.CutPrefix(d, module); ok && !l.permits(inner) {
 				t.Errorf("%s imports %s", l.pkg, inner)
 			}
@@ -126,15 +142,83 @@ func TestCoreLinksNoSDK(t *testing.T) {
 	t.Parallel()
 	allowed := []string{module, "github.com/urfave/cli/v2", "github.com/xrash/smetrics", "golang.org/x/sys/unix",
 		"github.com/goccy/go-yaml", "github.com/mattn/go-shellwords"}
-	for _, d := range deps(t, module) {
+	for _, d := range list(t, "Deps")[""] {
 		if d == "net" {
 			t.Error("the core links package net")
 		}
-		if first, _, _ := strings.Cut(d, "/"); !strings.Contains(first, ".") {
-			continue // the standard library
+		if standard(d) {
+			continue
 		}
 		if !slices.ContainsFunc(allowed, func(a string) bool { return d == a || strings.HasPrefix(d, a+"/") }) {
 			t.Errorf("the core links %s", d)
 		}
 	}
+}
+
+// libraries lists the packages of others, or what their paths begin with, that a folder may
+// import. All may import golang.org/x/sys.
+var libraries = map[string][]string{
+	"/cmd/options":             {"github.com/goccy/go-yaml", "github.com/mattn/go-shellwords", "github.com/urfave/cli/v2"},
+	"/faults/oracle":           {"github.com/anishathalye/porcupine"},
+	"/locks/backend/azblob":    {"github.com/Azure"},
+	"/locks/backend/etcd":      {"go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc"},
+	"/locks/backend/gcs":       {"cloud.google.com/go/auth", "cloud.google.com/go/compute", "cloud.google.com/go/storage", "google.golang.org/api", "github.com/fullstorydev/emulators"},
+	"/locks/backend/gossip":    {"github.com/hashicorp/memberlist"},
+	"/locks/backend/mysql":     {"github.com/go-sql-driver/mysql"},
+	"/locks/backend/postgres":  {"github.com/jackc/pgx"},
+	"/locks/backend/spanner":   {"cloud.google.com/go/auth", "cloud.google.com/go/spanner", "github.com/googleapis/gax-go", "google.golang.org/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"/locks/backend/zookeeper": {"github.com/go-zookeeper/zk"},
+	"/locks/lockstest":         {"golang.org/x/sync"},
+	"/runner/monitor/metrics":  {"github.com/prometheus"},
+}
+
+// TestBackendsAreApart checks that a backend is imported by its own folder only, except by
+// the registry of cmd and by package known, and that a library is imported only where it may be.
+func TestBackendsAreApart(t *testing.T) {
+	t.Parallel()
+	for pkg, imports := range list(t, "Imports") {
+		for _, d := range imports {
+			if !apart(pkg, d) {
+				t.Errorf("%s imports %s", pkg, d)
+			}
+		}
+	}
+	for _, b := range known.Backends() { // nobody else may import it, or its libraries
+		folder := module + "/locks/backend/" + b.Folder
+		for _, d := range append(libraries["/locks/backend/"+b.Folder], folder, folder+"/"+b.Folder+"info") {
+			for _, pkg := range []string{"/cmd/run", "/runner", "/locks/helper", "/locks/backend/another"} {
+				if apart(pkg, d) {
+					t.Errorf("%s may import %s", pkg, d)
+				}
+			}
+		}
+	}
+}
+
+// apart reports whether a package of the module may import another one.
+func apart(pkg, d string) bool {
+	if inner, ok := strings.CutPrefix(d, module); ok {
+		below, ok := strings.CutPrefix(inner, "/locks/backend/")
+		backend, _, _ := strings.Cut(below, "/")
+		return !ok || within(pkg, "/locks/backend/"+backend) || backend == "known" ||
+			pkg == "/locks/backend/known" && strings.HasSuffix(d, "info") || pkg == "/cmd" && d == module+"/locks/backend/file"
+	}
+	if standard(d) || within(d, "golang.org/x/sys") {
+		return true
+	}
+	for folder, allowed := range libraries {
+		if within(pkg, folder) && slices.ContainsFunc(allowed, func(library string) bool { return within(d, library) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether a package is in a folder.
+func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
+
+// standard reports whether a package belongs to the standard library.
+func standard(pkg string) bool {
+	first, _, _ := strings.Cut(pkg, "/")
+	return !strings.Contains(first, ".")
 }
