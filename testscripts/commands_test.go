@@ -44,8 +44,7 @@ import (
 //	jsonlines FILE|stderr           each line is a JSON object
 //	lines N FILE|stderr|stdout      the number of lines is N
 //	need CONDITION WHAT             skip without it, or in CI fail
-//	etcd [KIND], zk [KIND], http, proxy …
-//	                                see servers_test.go
+//	store [stop|start], etcd [KIND], zk [KIND], http, proxy …
 //	gcs [WHAT]                      see gcs_test.go
 //	systemd [-abstract] FILE        see systemd_test.go
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
@@ -63,6 +62,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"jsonlines": cmdJSONLines,
 		"lines":     cmdLines,
 		"need":      cmdNeed,
+		"store":     cmdStore,
 		"azblob":    cmdAzblob,
 		"consul":    cmdConsul,
 		"etcd":      cmdEtcd,

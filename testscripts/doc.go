@@ -4,6 +4,7 @@
 //	go test ./testscripts
 //	go test ./testscripts -run 'TestScripts$/^signals$' -v           # signals.txtar, and what it did
 //	go test ./testscripts -run 'TestScripts$/^bundle$/^version$'     # with the bundle
+//	go test ./testscripts -run 'TestScripts$/^every-backend-zk$'     # every-backend.txtar, with ZooKeeper
 //	go test -race ./testscripts -run 'TestScripts$/^race$'           # with a core that has the race detector
 //
 // Each *.txtar is a topic. All run with the helper programs. Topics that may differ in a

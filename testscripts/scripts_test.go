@@ -25,12 +25,24 @@ type suite struct {
 	name     string // a prefix for locks on shared servers; may be ""
 	programs []*programs.Programs
 	shared   *sharedServer
+	backend  string // the scheme of the one that the script is about, or ""
+}
+
+// everyBackend is the script that is run with each backend that is a helper program, as a test
+// with that backend's name at its end. With the bundle it runs with etcd, in long tests with all.
+const everyBackend = "every-backend"
+
+func (s suite) backends() []string {
+	if s.name != "" && !tester.Long() {
+		return []string{"etcd"}
+	}
+	return known.Helpers()
 }
 
 // inBundle returns the scripts of what may differ if backends and leaderrun-monitor are
 // linked into leaderrun. In long tests those of each backend are among them.
 func inBundle() []string {
-	all := []string{"abilities", "doctor-gcs", "etcd", "etcd-lost", "etcd-nested", "etcd-secrets", "guard", "health", "linked", "metrics", "metrics-etcd", "nested-between", "version"}
+	all := []string{"abilities", "doctor-gcs", "etcd", "etcd-lost", "etcd-nested", "etcd-secrets", everyBackend, "guard", "health", "linked", "metrics", "metrics-etcd", "nested-between", "version"}
 	if tester.Long() {
 		all = append(slices.DeleteFunc(all, func(name string) bool { return name == "etcd" }), known.Helpers()...)
 	}
@@ -47,11 +59,11 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	buildReleased(t)
 	shared := &sharedServer{parent: t}
-	suite{"", []*programs.Programs{&released}, shared}.run(t, nil)
+	suite{programs: []*programs.Programs{&released}, shared: shared}.run(t, nil)
 	t.Run("bundle", func(t *testing.T) {
 		t.Parallel()
 		build(t, &bundle, programs.Leaderrun)
-		suite{"bundle-", []*programs.Programs{&bundle}, shared}.run(t, inBundle())
+		suite{name: "bundle-", programs: []*programs.Programs{&bundle}, shared: shared}.run(t, inBundle())
 	})
 	t.Run("race", func(t *testing.T) {
 		t.Parallel()
@@ -59,11 +71,11 @@ func TestScripts(t *testing.T) {
 			t.Skip("without -race")
 		}
 		build(t, &raced, "./testdata/leaderrun")
-		suite{"race-", []*programs.Programs{&raced, &released}, shared}.run(t, withRaces)
+		suite{name: "race-", programs: []*programs.Programs{&raced, &released}, shared: shared}.run(t, withRaces)
 	})
 }
 
-// run runs some scripts, or all. A script that fails on a busy machine runs again.
+// run runs some scripts, or all.
 func (s suite) run(t *testing.T, names []string) {
 	if names == nil {
 		files, _ := filepath.Glob("*.txtar") // the pattern is valid
@@ -71,23 +83,35 @@ func (s suite) run(t *testing.T, names []string) {
 			names = append(names, strings.TrimSuffix(file, ".txtar"))
 		}
 	}
-	deadline, _ := t.Deadline()
 	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			trial.Steady(t, func(tb testing.TB, scale int) {
-				testscript.RunT(script{tb, scale}, testscript.Params{
-					Files:               []string{name + ".txtar"},
-					RequireExplicitExec: true,
-					RequireUniqueNames:  true,
-					Setup:               s.setup,
-					Condition:           s.condition,
-					Cmds:                scriptCommands(),
-					Deadline:            deadline,
-				})
+		if name != everyBackend {
+			s.start(t, name, name)
+			continue
+		}
+		for _, s.backend = range s.backends() {
+			s.start(t, name, name+"-"+s.backend)
+		}
+		s.backend = ""
+	}
+}
+
+// start runs a script as a parallel test. If it fails on a busy machine, it runs again.
+func (s suite) start(t *testing.T, name, test string) {
+	deadline, _ := t.Deadline()
+	t.Run(test, func(t *testing.T) {
+		t.Parallel()
+		trial.Steady(t, func(tb testing.TB, scale int) {
+			testscript.RunT(script{tb, scale}, testscript.Params{
+				Files:               []string{name + ".txtar"},
+				RequireExplicitExec: true,
+				RequireUniqueNames:  true,
+				Setup:               s.setup,
+				Condition:           s.condition,
+				Cmds:                scriptCommands(),
+				Deadline:            deadline,
 			})
 		})
-	}
+	})
 }
 
 // A script is what package testscript calls a T, for one script in one attempt.
@@ -154,6 +178,9 @@ exit "${code:-0}"
 
 // condition evaluates the conditions of scripts in addition to testscript's own.
 func (s suite) condition(name string) (bool, error) {
+	if slices.Contains(known.Schemes(), name) {
+		return name == s.backend, nil
+	}
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil

@@ -12,11 +12,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossiptest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
@@ -39,6 +41,45 @@ type servers struct {
 	spanner  *spannertest.Database
 	front    *spannertest.Front // of the server of spanner
 	proxy    *faultproxy.Proxy
+}
+
+// cmdStore is the command
+//
+//	store [stop|start]
+//
+// of the script that runs with every backend. It starts a server of the script's own, as the
+// command does that has the backend's name, stops it, or starts it again. $SCHEME is that name.
+// $INTERVAL is how often leaderrun watch must look at a lock: hardly ever if the backend reports
+// changes.
+func cmdStore(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) <= 1, "store [stop|start]")
+	b := known.Find(worldOf(ts).suite.backend)
+	server := scriptCommands()[b.Scheme]
+	if server == nil {
+		ts.Fatalf("there is no command %s, which would start a server", b.Scheme)
+	}
+	if len(args) > 0 {
+		server(ts, neg, args)
+		return
+	}
+	switch b.Scheme {
+	case "etcd", "zk":
+		server(ts, neg, []string{"own"})
+	case "gossip":
+		server(ts, neg, nil)
+		server(ts, neg, []string{"start"})
+		ts.Setenv("LEADERRUN_TTL", "2") // the longest that its voters grant
+	case "spanner":
+		server(ts, neg, nil)
+		server(ts, neg, []string{"table"})
+	default:
+		server(ts, neg, nil)
+	}
+	ts.Setenv("SCHEME", b.Scheme)
+	ts.Setenv("INTERVAL", "500ms")
+	if b.Can(locks.CanWatch) {
+		ts.Setenv("INTERVAL", "1h")
+	}
 }
 
 // cmdEtcd is the command
