@@ -33,13 +33,10 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestConformance checks the promises of the lock over it.
-func TestConformance(t *testing.T) { lockstest.Run(t, start(t).config(open)) }
-
-// TestConformanceThroughHelper does the same with the program.
-func TestConformanceThroughHelper(t *testing.T) {
+// TestConformance checks the promises of the lock over it, in the program that users run.
+func TestConformance(t *testing.T) {
 	program := build(t, ".", "leaderrun-shelf")
-	lockstest.RunThroughHelper(t, start(t).config((&helper.Programs{Libexec: filepath.Dir(program)}).Open))
+	lockstest.Run(t, start(t).config((&helper.Programs{Libexec: filepath.Dir(program)}).Open))
 }
 
 // config says how to reach a shelfd, and how to harm it.

@@ -1,6 +1,6 @@
-// Package lockstest is the conformance suite that every backend passes, linked and
-// through its helper program. A backend's test is a [Config] and one call of [Run]. The
-// Config declares what a backend cannot do; the suite never guesses.
+// Package lockstest is the conformance suite that every backend passes. A backend's test
+// is a [Config] and one call of [Run]. The Config declares what a backend cannot do; the suite
+// never guesses.
 package lockstest
 
 import (

@@ -19,27 +19,12 @@ var again = []string{
 	"BreakOfAnEarlierTerm", "ProbeReports", "ForgetLeavesNothing", "AdoptGoesOn", "Leaks",
 }
 
-// throughHelper lists the tests of RunThroughHelper: at least one for each method of a lock
-// and for each ability. Package helper runs all tests through a helper of the file backend.
-var throughHelper = []string{
-	"TryOnHeldLock", "WaiterWakes", "FairOrder", "CancelledWaiter", "ContextDeadline", "CloseDuringAcquire", "RenewKeepsThePlace", "GrantedTTL",
-	"EvictionEndsLease", "LeaseLives", "PartitionEndsLease/all", "RequestsDuringCut/reset", "Unreachable/all", "Abilities", "AbilitiesAfterClose",
-	"InspectReports", "QueueReports", "RecordLives", "AskReachesTheHolder", "ListReports", "WatchReports", "WatchEnds", "BreakEndsTheTerm",
-	"ProbeReports", "ForgetLeavesNothing", "AdoptGoesOn", "Leaks",
-}
-
 // RunAgain tests a backend that passes Run in another mode. It runs a selection, because the
 // rest of the backend has been tested. In long tests it is Run.
-func RunAgain(t *testing.T, c Config) { runSelected(t, c, again) }
-
-// RunThroughHelper tests a backend that passes Run through its helper program. It runs a
-// selection, because the backend and the protocol have been tested. In long tests it is Run.
-func RunThroughHelper(t *testing.T, c Config) { runSelected(t, c, throughHelper) }
-
-func runSelected(t *testing.T, c Config, names []string) {
+func RunAgain(t *testing.T, c Config) {
 	all := tests(c)
 	if !tester.Long() {
-		all = selected(t, all, names)
+		all = selected(t, all, again)
 	}
 	c.Recipe = false // the selection is enough
 	runAll(t, c, all)

@@ -21,7 +21,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/azblob"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -54,10 +53,6 @@ func TestSlots(t *testing.T) {
 		return u
 	}
 	lockstest.RunSlots(t, c)
-}
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newStore(t).config(backendtest.Helper(t, &azblobinfo.Info)))
 }
 
 // A store is one emulator. All tests of a suite share it, each with its own prefix and

@@ -1,4 +1,4 @@
-// Package backendtest compares a backend with its description, and builds its helper program.
+// Package backendtest compares a backend with its description.
 package backendtest
 
 import (

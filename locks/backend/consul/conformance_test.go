@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
@@ -29,10 +28,6 @@ func TestSlots(t *testing.T) {
 
 func TestConformanceLikeConsulLock(t *testing.T) {
 	lockstest.RunAgain(t, newStore(t, "compat=consul-lock").config(consul.Open))
-}
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newStore(t, "").config(backendtest.Helper(t, &consulinfo.Info)))
 }
 
 // A store is one server for all tests of a suite. Each test has its own prefix and proxies.

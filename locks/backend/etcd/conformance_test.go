@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
@@ -27,10 +26,6 @@ func TestConformance(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	lockstest.RunSlots(t, newStore(t, etcdtest.Options{}).config(etcd.Open))
-}
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newStore(t, etcdtest.Options{}).config(backendtest.Helper(t, &etcdinfo.Info)))
 }
 
 // A store is one server. All tests of a suite share it, each with its own prefix and

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
@@ -22,10 +21,6 @@ import (
 func TestConformance(t *testing.T) { lockstest.Run(t, newStore(t).config(gcs.Open)) }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newStore(t).config(gcs.Open)) }
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newStore(t).config(backendtest.Helper(t, &gcsinfo.Info)))
-}
 
 // A store is one emulator. All tests of a suite share it, each with its own prefix and
 // proxies.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
@@ -24,10 +23,6 @@ func TestSlots(t *testing.T) {
 	c := f.config(f.open)
 	c.Recipe = true // slots are one
 	lockstest.RunSlots(t, c)
-}
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newFleets().config(backendtest.Helper(t, &gossipinfo.Info)))
 }
 
 // config says what the backend can do. Each test has a fleet of its own.

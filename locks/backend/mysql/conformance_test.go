@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -35,10 +34,6 @@ func TestStore(t *testing.T) {
 }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newRig(t).config(backendtest.Helper(t, &mysqlinfo.Info)))
-}
 
 // A rig is one server. All tests of a suite share it, each with its own database and proxies.
 type rig struct {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -36,10 +35,6 @@ func TestStore(t *testing.T) {
 }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newRig(t).config(backendtest.Helper(t, &postgresinfo.Info)))
-}
 
 // A rig is one server. All tests of a suite share it, each with its own schema and proxies.
 type rig struct {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -21,10 +20,6 @@ import (
 func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newRig(t).config(backendtest.Helper(t, &spannerinfo.Info)))
-}
 
 // TestStore checks what the recipe relies on, in both dialects.
 func TestStore(t *testing.T) {

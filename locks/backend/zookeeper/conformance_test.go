@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
@@ -34,10 +33,6 @@ func TestConformanceUnfair(t *testing.T) {
 	c := newStore(t, "mode=unfair").config(zookeeper.Open)
 	c.TTL = 3 * time.Second // longer than the suite needs to see which of two waiters has won
 	lockstest.RunAgain(t, c)
-}
-
-func TestConformanceThroughHelper(t *testing.T) {
-	lockstest.RunThroughHelper(t, newStore(t, "").config(backendtest.Helper(t, &zkinfo.Info)))
 }
 
 // A store is one server. All tests of a suite share it, each with its own chroot and
