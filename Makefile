@@ -54,6 +54,22 @@ install: build ## into $(DESTDIR)$(PREFIX)
 generate: ## write what follows from the options: parts of the manual pages
 	go generate ./...
 
+# It needs no root, no network once the modules are there, and no servers: a cache of servers that
+# does not exist has none. Everything is compiled as programs are released, and so only once. Tests
+# mainly wait, so three packages run at a time, and those that wait longest begin first.
+LEFT_OUT = ^(TestDay|TestClocksChange|TestService|TestFaults)$$|^TestScripts$$/^(bundle|race)$$
+.PHONY: check
+check: export CGO_ENABLED = 0
+check: export GOFLAGS += -trimpath -tags=$(TAGS)
+check: export LEADERRUN_TEST_CACHE = /nonexistent
+check: export CI =
+check: ## what needs no root, no network and no servers, in at most 3 minutes; shows what it skips
+	@unformatted=$$(gofmt -l .) && if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	go vet ./...
+	@export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
+		$(GO_TEST) -json -p 3 -timeout 10m -skip '$(LEFT_OUT)' ./locks/backend/gcs ./locks/backend/gossip ./testscripts ./runner/guard ./locks/backend/file ./... | go run ./.ci/results
+	@echo 'left to make test: the race detector, fleets, faults, and scripts with the bundle ($(LEFT_OUT))'
+
 # No result is taken from Go's cache, which knows nothing of the programs that tests build.
 # What is not vetted here is vetted by `make vet`.
 GO_TEST = go test -count 1 -vet=off -tags $(TAGS)
@@ -119,7 +135,7 @@ cross: ## all packages built for other systems, and go vet on what is different 
 	.ci/cross $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
-	$< run --build-tags bench,$(TAGS) ./... ./.ci/again ./.ci/typecheck ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
+	$< run --build-tags bench,$(TAGS) ./... ./.ci/again ./.ci/typecheck ./.ci/results ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
 	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi

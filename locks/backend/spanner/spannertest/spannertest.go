@@ -50,6 +50,7 @@ type Database struct {
 // skipped, or fails if CI=true.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
+	realserver.Installed(tb) // tests that want no server have no cache
 	if _, err := os.Stat(program); err != nil {
 		realserver.Missing(tb, "there is no emulator of Spanner; Google's repository for Debian has it in google-cloud-cli-spanner-emulator")
 	}
