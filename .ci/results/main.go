@@ -69,6 +69,9 @@ func (r *results) add(e event) {
 	case "fail":
 		r.failed++
 		fmt.Printf("FAIL %s %s\n%s", t.pkg, t.name, strings.Join(r.said[t], ""))
+		if t.name == "" {
+			r.unfinished(t.pkg)
+		}
 	case "pass":
 		if t.name != "" {
 			r.passed++
@@ -81,6 +84,17 @@ func (r *results) add(e event) {
 		return
 	}
 	delete(r.said, t)
+}
+
+// unfinished shows the ends of what those tests have printed that had not ended when their
+// process did, as after a panic.
+func (r *results) unfinished(pkg string) {
+	for t, said := range r.said {
+		if t.pkg == pkg && t.name != "" {
+			fmt.Printf("unfinished: %s %s\n%s", pkg, t.name, strings.Join(said[max(0, len(said)-50):], ""))
+			delete(r.said, t)
+		}
+	}
 }
 
 // skip counts a skipped test.
