@@ -15,7 +15,7 @@ import (
 // Hooks are commands that run when a campaign waits, and when a term begins or ends. A hook
 // without a Path does not run. Hooks under the lease are guarded and ended like the job.
 type Hooks struct {
-	Standby proc.Command // when a campaign begins to wait; Elected waits for its end
+	Standby proc.Command // when a campaign begins to wait; it is ended at the grant
 	Elected proc.Command // under the lease, before the job; if it fails, we resign
 	Resign  proc.Command // under the lease, when nothing of the job is left
 	Lost    proc.Command // after a loss, when nothing of the job is left
@@ -107,6 +107,7 @@ func (r reporter) hookEnded(name string, o outcome) {
 // A standby is the hook that runs while a campaign waits. It runs once at most.
 type standby struct {
 	once sync.Once     // starts the hook, or bars it
+	stop sync.Once     // closes quit
 	quit chan struct{} // closed when the hook must end
 	done chan struct{} // closed when nothing of the hook is left, or it is barred
 }
@@ -115,13 +116,15 @@ func newStandby() *standby {
 	return &standby{quit: make(chan struct{}), done: make(chan struct{})}
 }
 
-// bar keeps the hook from being started, unless it was started already.
-func (s *standby) bar() { s.once.Do(func() { close(s.done) }) }
+// over bars the hook, if it was not started, or begins to end it.
+func (s *standby) over() {
+	s.once.Do(func() { close(s.done) })
+	s.stop.Do(func() { close(s.quit) })
+}
 
 // end bars the hook, or ends it and waits until nothing of it is left.
 func (s *standby) end() {
-	s.bar()
-	close(s.quit)
+	s.over()
 	<-s.done
 }
 
@@ -148,8 +151,8 @@ func (cp *campaign) runStandby(lock locks.Lock, w locks.Waiting) {
 	})
 }
 
-// awaitStandby waits, under the lease, until nothing of the hook is left.
+// awaitStandby ends the hook, and waits, under the lease, until nothing of it is left.
 func (t *term) awaitStandby() error {
-	t.standby.bar()
+	t.standby.over()
 	return t.idleUntil(clock.Never, t.standby.done)
 }

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"syscall"
@@ -175,15 +176,19 @@ func TestHooksFail(t *testing.T) {
 	})
 }
 
-// on-standby runs once, while we wait, and --on-elected waits for its end.
+// on-standby runs once, while we wait. It is ended at the grant, and --on-elected waits for its
+// end.
 func TestStandbyHook(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.hooks(map[string]func(*job){"standby": runs(5*time.Second, 0)})
+		r.hooks(map[string]func(*job){"standby": func(j *job) { j.on = tidies(time.Second, 0) }})
 		r.acquire = []acquisition{waits(time.Second, "bob\n", waits(time.Second, "carol", granted))}
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.did("0s open", "0s acquire", "0s start standby", "5s exit standby", "5s start elected", "6s exit elected", "6s start", "7s exit",
-			"7s start resign", "8s exit resign", "8s release", "8s close")
+		r.did("0s open", "0s acquire", "0s start standby", "2s signal TERM", "3s exit standby", "3s start elected", "4s exit elected", "4s start", "5s exit",
+			"5s start resign", "6s exit resign", "6s release", "6s close")
+		if said := r.logged(slog.LevelWarn); len(said) > 0 {
+			t.Errorf("got the warnings %q", said)
+		}
 		if got := r.env(0, "LEADERRUN_HOOK", "LEADERRUN_REASON", "LEADERRUN_LEADER", "LEADERRUN_TOKEN"); got != `standby|held by bob\n|bob\n` {
 			t.Errorf("got the environment %s", got)
 		}
@@ -202,8 +207,8 @@ func TestStandbyHookEnds(t *testing.T) {
 	})
 }
 
-// When the lock is ours and on-standby still runs, anything that ends a term ends it, and the
-// hook as well. The release does not wait for the hook.
+// When the lock is ours and on-standby does not end, anything that ends a term ends it. The
+// release does not wait for the hook.
 func TestStandbyHookIsInTheWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*rig)
@@ -222,7 +227,7 @@ func TestStandbyHookIsInTheWay(t *testing.T) {
 				if !errors.Is(err, test.want) && !sameType(err, test.want) {
 					t.Errorf("got %v, want %T", err, test.want)
 				}
-				r.did("0s open", "0s acquire", "0s start standby", "3s release", "3s close", "3s signal TERM", "8s kill", "8s exit standby")
+				r.did("0s open", "0s acquire", "0s start standby", "1s signal TERM", "3s release", "3s close", "6s kill", "6s exit standby")
 			})
 		})
 	}
@@ -231,12 +236,12 @@ func TestStandbyHookIsInTheWay(t *testing.T) {
 // Heartbeats continue meanwhile.
 func TestStandbyHookAlive(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.hooks(map[string]func(*job){"standby": runs(25*time.Second, 0)})
-		r.beats(10*time.Second, 10*time.Second)
+		r.hooks(map[string]func(*job){"standby": func(j *job) { j.on = deaf }})
+		r.beats(2*time.Second, 2*time.Second)
 		r.acquire = []acquisition{waits(time.Second, "bob", granted)}
 		_, _ = r.run()
-		if got := r.led(); got[0] != time.Second || got[1] != 11*time.Second || got[2] != 21*time.Second {
-			t.Errorf("got %v, want it every 10s from 1s on", got)
+		if got := r.led(); got[0] != time.Second || got[1] != 3*time.Second || got[2] != 5*time.Second {
+			t.Errorf("got %v, want it every 2s from 1s on", got)
 		}
 	})
 }

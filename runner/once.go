@@ -7,6 +7,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // Once says that the job must succeed once in a window of time, on any host. See package
@@ -15,7 +16,7 @@ type Once struct {
 	Schedule string
 	Window   int64  // the key of a window.Window
 	Label    string // of the window, for people
-	Attempt  bool   // the start counts as the success
+	Attempt  bool   // a start of the job counts as the success
 }
 
 // A SkippedError says that the job did not run, because it has already run in its window.
@@ -32,8 +33,7 @@ func (e *SkippedError) Error() string {
 		locks.Printable(e.Run.By), time.Unix(e.Run.At, 0).Format(time.DateTime))
 }
 
-// skipIfDone returns a *SkippedError if the job has already run in its window. If an
-// attempt counts as a success, it notes the run.
+// skipIfDone returns a *SkippedError if the job has already run in its window.
 func (t *term) skipIfDone() error {
 	if t.c.Once == nil {
 		return nil
@@ -47,10 +47,31 @@ func (t *term) skipIfDone() error {
 		t.report.emit(event.Event{Kind: event.Skipped, Reason: skipped.Error()})
 		return skipped
 	}
-	if t.c.Once.Attempt {
-		return t.noteRun()
-	}
 	return nil
+}
+
+// noteAttempt is the last step before the job. If a start counts as the success, it notes the
+// run, because nobody may be able to after the start.
+func (t *term) noteAttempt() error {
+	if t.c.Once == nil || !t.c.Once.Attempt {
+		return nil
+	}
+	return t.noteRun()
+}
+
+// takeBackAttempt is called when the job has ended. If it was never started, it has not run, and
+// another run may try, here or on another host.
+func (t *term) takeBackAttempt(o outcome) {
+	if t.c.Once == nil || !t.c.Once.Attempt || t.began != 0 || !isA[*proc.StartError](o.err) {
+		return
+	}
+	_, err := t.note(func(record *ledger.Record) error {
+		record.Unfinish(t.c.Once.Schedule, t.c.Once.Window, t.grant.Token)
+		return nil
+	})
+	if err != nil {
+		t.report.log.Error("the job was not started, but this could not be recorded; its window counts as run", "window", t.c.Once.Label, "err", err)
+	}
 }
 
 // noteRun notes that the job has run in its window.

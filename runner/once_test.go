@@ -160,6 +160,33 @@ func TestOnceAttempt(t *testing.T) {
 	}
 }
 
+// With Attempt, a window is used up only by a start of the job: not if --on-elected fails or is
+// ended, and not if the job cannot be executed.
+func TestOnceAttemptNotStarted(t *testing.T) {
+	for name, f := range map[string]func(*rig){
+		"not executable": func(r *rig) { r.job.refuse = &proc.StartError{Command: "job", Err: syscall.ETXTBSY} },
+		"not elected":    func(r *rig) { r.hooks(map[string]func(*job){"elected": runs(time.Second, 1)}) },
+		"a signal during on-elected": func(r *rig) {
+			r.hooks(map[string]func(*job){"elected": func(j *job) { j.on = tidies(time.Second, 0) }})
+			r.send(time.Second, syscall.SIGTERM)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.oncePer("day", 5)
+				r.c.Once.Attempt = true
+				f(r)
+				if _, err := r.run(); err == nil {
+					t.Error("the run has succeeded")
+				}
+				if !r.needed("day", 5) {
+					t.Error("an attempt was noted, and the job never ran")
+				}
+			})
+		})
+	}
+}
+
 // With Attempt, a job whose start cannot be noted is not started.
 func TestOnceAttemptNotNoted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

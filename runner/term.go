@@ -86,6 +86,7 @@ func (t *term) lead() outcome {
 	}
 	o := t.runJobs()
 	t.leaving = true
+	t.takeBackAttempt(o)
 	if t.sent == nil && !o.failed() {
 		t.succeeded()
 	}
@@ -104,7 +105,7 @@ func (t *term) prepare() error {
 	} else {
 		t.report.log.Warn("the job cannot use leaderrun check", "err", err)
 	}
-	for _, step := range []func() error{t.awaitStandby, t.awaitFormerLease, t.skipIfDone, t.runElected} {
+	for _, step := range []func() error{t.awaitStandby, t.awaitFormerLease, t.skipIfDone, t.runElected, t.noteAttempt} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -32,8 +32,18 @@ type Instant int64
 // Never is a moment that does not come. Do not add to it.
 const Never Instant = math.MaxInt64
 
-// Add returns the moment that is d later.
-func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
+// Add returns the moment that is d later. Where that is out of range, some 292 years from the
+// start, it returns the last moment before Never, or the first.
+func (i Instant) Add(d time.Duration) Instant {
+	sum := i + Instant(d)
+	switch {
+	case d > 0 && sum < i:
+		return Never - 1
+	case d < 0 && sum > i:
+		return math.MinInt64
+	}
+	return sum
+}
 
 // Sub returns the time from j to i.
 func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }

@@ -215,3 +215,20 @@ func TestBootAdvances(t *testing.T) {
 		t.Errorf("the clock advanced by %v in %v", got, want)
 	}
 }
+
+// Add stays in range, so that a limit of centuries has no end.
+func TestAddSaturates(t *testing.T) {
+	t.Parallel()
+	const huge = time.Duration(1<<63 - 1)
+	now := clock.Boot{}.Now()
+	for _, tt := range []struct{ got, want clock.Instant }{
+		{now.Add(huge), clock.Never - 1},
+		{now.Add(huge - time.Duration(now)), clock.Never},
+		{clock.Instant(-5).Add(-huge), -1 << 63},
+		{now.Add(-time.Second).Add(time.Second), now},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %d, want %d", tt.got, tt.want)
+		}
+	}
+}

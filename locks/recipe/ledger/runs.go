@@ -72,6 +72,19 @@ func (r *Record) Finish(schedule string, run Run) error {
 	return nil
 }
 
+// Unfinish takes back the run of a window that the term with this token has noted. What was
+// dropped from the list to make room for it stays known as superseded.
+func (r *Record) Unfinish(schedule string, window int64, token uint64) {
+	i := r.find(schedule)
+	if i < 0 {
+		return
+	}
+	h := &r.runs[i]
+	if at, ok := h.search(window); ok && h.Done[at].Token == token {
+		h.Done = slices.Delete(h.Done, at, at+1)
+	}
+}
+
 func (r *Record) find(schedule string) int {
 	return slices.IndexFunc(r.runs, func(h history) bool { return h.Schedule == schedule })
 }
