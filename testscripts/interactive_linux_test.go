@@ -1,6 +1,7 @@
 package testscripts
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -299,6 +300,30 @@ func TestTerminalBackground(t *testing.T) {
 			t.Errorf("got %q, want the status 6", got)
 		}
 	})
+}
+
+// TestTerminalBackgroundForLong is TestTerminalBackground for a job that was suspended for longer
+// than leaderrun waits to be suspended, on one processor, on which it learns last that it was
+// continued.
+func TestTerminalBackgroundForLong(t *testing.T) {
+	t.Parallel()
+	for n := range 3 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := bash(t)
+			s.key("GOMAXPROCS=1 taskset -c 0 leaderrun -l x -- plain &\n")
+			s.expect("ready")
+			s.stoppedByReading()
+			s.is("sleep 1.5", "0")
+			s.key("fg\n")
+			s.expect("plain")
+			s.key("one\n")
+			s.expect("heard <one>")
+			s.key(ctrlD)
+			if got := s.ends(); !strings.HasSuffix(got, "6") {
+				t.Errorf("got %q, want the status 6", got)
+			}
+		})
+	}
 }
 
 // TestTerminalBackgroundOfScript checks that Ctrl-C ends a script, and not what it runs in the

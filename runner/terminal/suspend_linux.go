@@ -42,11 +42,30 @@ func (t *Terminal) Suspend(sig os.Signal, alone bool) (was bool) {
 	defer signal.Stop(continued)
 	signals.ByDefault(s, func() {
 		_ = unix.Kill(whom, s)
-		select {
-		case <-continued:
-			was = true
-		case <-time.After(limit):
-		}
+		was = wasContinued(continued, limit)
 	})
 	return was
+}
+
+// slice is how long wasContinued sleeps at most.
+const slice = 10 * time.Millisecond
+
+// wasContinued waits until we are continued, and returns false if we have run for so long that
+// we were not suspended. Only time in which we run counts: all timers that are due when we are
+// continued fire at once, before the signal that has continued us is delivered. A sleep that took
+// far too long says nothing, and everything begins again.
+func wasContinued(continued <-chan os.Signal, limit time.Duration) bool {
+	for left := limit; left > 0; {
+		start := time.Now()
+		select {
+		case <-continued:
+			return true
+		case <-time.After(slice):
+		}
+		took := time.Since(start)
+		if left -= took; took > limit/2 {
+			left = limit
+		}
+	}
+	return false
 }
