@@ -252,7 +252,7 @@ func TestAnswer(t *testing.T) {
 		check := func(at, deadline time.Duration) {
 			r.at(at, func() {
 				a := r.ask()
-				if a.Lost || a.Deadline != epoch.Add(deadline) || a.Token != token || a.Lock != "nightly" || a.Holder != "host/1/a" || a.Backend != "model://server" {
+				if a.Lost || a.Deadline != epoch.Add(deadline) || a.Token != token || a.Lock != "nightly" || a.Holder != "host/1/a" || a.Store != "5706e" {
 					t.Errorf("%v: got %+v, want the deadline %v", at, a, deadline)
 				}
 			})

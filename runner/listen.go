@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"os"
 	"sync"
 
@@ -43,7 +42,7 @@ func (t *term) answer() socket.Answer {
 	}
 	return socket.Answer{
 		Lock:     t.c.Lock,
-		Backend:  cmp.Or(t.c.Store, t.c.Backend),
+		Store:    t.c.Store,
 		Holder:   t.c.Holder,
 		Token:    t.grant.Token,
 		Slot:     t.slot,

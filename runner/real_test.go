@@ -79,7 +79,7 @@ func TestReal(t *testing.T) {
 	}
 	a, err := socket.Ask(path, 10*time.Second)
 	now := clock.Boot{}.Now()
-	if err != nil || a.Token != token || a.Backend != "model://server" || !a.Ours(now) || !a.Ours(now.Add(10*time.Second)) || a.Ours(now.Add(ttl)) {
+	if err != nil || a.Token != token || a.Store != "5706e" || !a.Ours(now) || !a.Ours(now.Add(10*time.Second)) || a.Ours(now.Add(ttl)) {
 		t.Errorf("the socket answers %+v, %v", a, err)
 	}
 	r.signals <- syscall.SIGTERM

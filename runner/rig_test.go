@@ -97,6 +97,7 @@ func newRig(t *testing.T) *rig {
 		Command:        proc.Command{Path: "/bin/job", Args: []string{"job"}, Env: []string{"HOME=/"}},
 		Lock:           "nightly",
 		Backend:        "model://server",
+		Store:          "5706e",
 		Holder:         "host/1/a",
 		Open:           r.open,
 		ConnectTimeout: 5 * time.Second,

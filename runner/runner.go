@@ -31,7 +31,7 @@ type Config struct {
 	Command proc.Command
 	Lock    string // the lock's name
 	Backend string // the backend's name for users, without a password
-	Store   string // where the lock is kept, for a leaderrun in the job, without a password; "" means Backend
+	Store   string // identifies where the lock is kept, for a leaderrun in the job, without telling it; "" equals nothing
 	Holder  string // our id
 	RunID   string // random, as in locks.Options; "": the record of a lock cannot prove that the lock is ours
 

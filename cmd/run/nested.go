@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -39,7 +36,7 @@ const askLimit = time.Second
 
 // A nest is what we know of the enclosing leaderruns.
 type nest struct {
-	store string        // where our lock is
+	store string        // which store our lock is in; "" means that we cannot tell
 	inner int           // the process id of the innermost leaderrun
 	links []socket.Link // those whose lock has our lock's name, from the inside out
 }
@@ -72,7 +69,7 @@ func (n *nest) find(fits func(socket.Link) bool) (socket.Link, bool) {
 
 // inStore returns the link whose store is spelled like ours.
 func (n *nest) inStore() (socket.Link, bool) {
-	return n.find(func(l socket.Link) bool { return n.store != "" && l.Backend == n.store })
+	return n.find(func(l socket.Link) bool { return n.store != "" && l.Store == n.store })
 }
 
 // holder returns the link that a store says is the holder.
@@ -124,23 +121,4 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (ran
 		return true, err
 	}
 	return true, output.ExitWith(exit.Status())
-}
-
-// store describes the store in which a backend keeps its locks, for comparing: the
-// address, and all else that may affect it, except credentials. Two descriptions that
-// differ may still be of the same store. It returns "" for a backend that is not ours,
-// because we do not know which variables such a backend reads.
-func store(backend *url.URL, env []string) string {
-	info := known.Find(backend.Scheme)
-	if info == nil {
-		return ""
-	}
-	said := []string{fmt.Sprintf("uid=%d", os.Geteuid())} // the default directory of file differs for root
-	for _, kv := range env {
-		if key, _, _ := strings.Cut(kv, "="); info.SaysWhere(key) {
-			said = append(said, kv)
-		}
-	}
-	slices.Sort(said)
-	return strings.Join(append([]string{locks.Redact(info.Where(backend))}, said...), "\n")
 }

@@ -2,6 +2,8 @@
 // lease is still ours for certain. The server sends each client one answer, reads nothing
 // from it, and disconnects.
 //
+// Nothing in an answer is secret: any process may have it.
+//
 // The socket has mode 0600 in a private directory. Both are removed with the server. The
 // deadline in an answer is a moment on the boot clock, which client and server share, so
 // an answer that was delayed on its way is as good as a fresh one.
@@ -18,13 +20,13 @@ import (
 
 // An Answer says what the job runs under.
 type Answer struct {
-	Lock    string `json:"lock"`
-	Backend string `json:"backend"` // no password
-	Holder  string `json:"holder"`
-	Token   uint64 `json:"token"`
-	Slot    int    `json:"slot,omitempty"`   // 0: the lock has no slots
-	PID     int    `json:"pid"`              // of leaderrun
-	RunID   string `json:"run_id,omitempty"` // as in the lock's record
+	Lock   string `json:"lock"`
+	Store  string `json:"store,omitempty"` // see runner.Config
+	Holder string `json:"holder"`
+	Token  uint64 `json:"token"`
+	Slot   int    `json:"slot,omitempty"`   // 0: the lock has no slots
+	PID    int    `json:"pid"`              // of leaderrun
+	RunID  string `json:"run_id,omitempty"` // as in the lock's record
 	// Around is the socket of the leaderrun in whose job this one runs, or "".
 	Around string `json:"around,omitempty"`
 	// Outside reports that the client is not a process of the job. It has the variable

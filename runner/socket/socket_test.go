@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // limit is how long a client waits for an answer that must come.
 const limit = 10 * time.Second
 
-var answer = socket.Answer{Lock: "a/b", Backend: "etcd://h", Holder: "host/1/\x01\"é", Token: 1<<64 - 1, Deadline: 12345}
+var answer = socket.Answer{Lock: "a/b", Store: "0123ab", Holder: "host/1/\x01\"é", Token: 1<<64 - 1, Deadline: 12345}
 
 func serve(t *testing.T, f func() socket.Answer) *socket.Server {
 	t.Helper()

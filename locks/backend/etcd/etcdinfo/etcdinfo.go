@@ -25,7 +25,7 @@ var Info = backend.Info{
 	Params: []backend.Param{
 		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates"},
 		{Name: "cert", Usage: "FILE with our certificate"},
-		{Name: "key", Usage: "FILE with its key"},
+		{Name: "key", Usage: "FILE with its key", About: backend.User},
 		{Name: "password-file", Usage: "FILE with the password of the user, read for each login", About: backend.User},
 		{Name: "servername", Usage: "NAME in the servers' certificates"},
 		{Name: "tls", Usage: "speak TLS or not", Words: []string{"true", "false"}},
@@ -34,7 +34,7 @@ var Info = backend.Info{
 		{Name: "ETCDCTL_ENDPOINTS", About: backend.Address},
 		{Name: "ETCDCTL_CACERT"},
 		{Name: "ETCDCTL_CERT"},
-		{Name: "ETCDCTL_KEY", Secret: true},
+		{Name: "ETCDCTL_KEY", About: backend.User, Secret: true},
 		{Name: "ETCDCTL_INSECURE_TRANSPORT"},
 		{Name: "ETCDCTL_INSECURE_SKIP_TLS_VERIFY"},
 		{Name: "ETCDCTL_USER", About: backend.User, Secret: true},

@@ -27,7 +27,7 @@ var Info = backend.Info{
 		{Name: "auth-file", Usage: "FILE with user:password", About: backend.User},
 		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates"},
 		{Name: "cert", Usage: "FILE with our certificate"},
-		{Name: "key", Usage: "FILE with its key"},
+		{Name: "key", Usage: "FILE with its key", About: backend.User},
 		{Name: "servername", Usage: "NAME in the servers' certificates"},
 		{Name: "tls", Usage: "speak TLS or not", Words: []string{"true", "false"}},
 	},
@@ -37,7 +37,7 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_ZK_CHROOT"},
 		{Name: "LEADERRUN_ZK_CACERT"},
 		{Name: "LEADERRUN_ZK_CERT"},
-		{Name: "LEADERRUN_ZK_KEY", Secret: true},
+		{Name: "LEADERRUN_ZK_KEY", About: backend.User, Secret: true},
 	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
