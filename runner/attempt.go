@@ -14,7 +14,10 @@ import (
 // An OuterError says that the lock is held by a leaderrun that will hold it for as long
 // as we run, because we are part of its job: Config.Outer says so. Waiting for the lock
 // would be waiting for ourselves. Nothing of the campaign is left.
-type OuterError struct{ Status locks.Status }
+type OuterError struct {
+	Status  locks.Status
+	Secrets []string // the variables with the backend's secrets; see [locks.SecretEnv]
+}
 
 func (e *OuterError) Error() string {
 	return (&locks.HeldError{Status: e.Status}).Error() + ", around us"
@@ -25,6 +28,7 @@ func (e *OuterError) Unwrap() error { return locks.ErrHeld }
 type attempt struct {
 	campaign    *campaign
 	steppedBack bool          // the lock was granted, and left to another waiter
+	secrets     []string      // variables, once the lock has refused
 	finished    chan struct{} // closed when term is set
 	term        *term         // nil: the lock was not granted, or was released again
 
@@ -45,6 +49,7 @@ func (a *attempt) run(ctx context.Context) (*term, error) {
 	}
 	t, err := a.acquire(ctx, lock)
 	if err != nil {
+		a.secrets = locks.SecretEnv(lock)
 		_ = lock.Close() // the attempt's own error is the one that matters
 	}
 	return t, err
@@ -140,7 +145,7 @@ func (a *attempt) verdict(ctx context.Context, err, before error) error {
 	ended, lost := ctx.Err() != nil, errors.Is(err, locks.ErrLost)
 	switch {
 	case around:
-		return &OuterError{*seen}
+		return &OuterError{Status: *seen, Secrets: a.secrets}
 	case errors.Is(err, locks.ErrHeld), errors.Is(err, locks.ErrUnavailable), classify(err).final:
 		return err
 	case !ended && !lost:

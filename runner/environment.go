@@ -27,17 +27,20 @@ func without(env []string, variables ...string) []string {
 	})
 }
 
+// Scrubbed returns env without the variables with a backend's secrets, and without the
+// address of the backend, which may contain a password.
+func Scrubbed(env, secrets []string) []string {
+	return without(without(env, secrets...), "LEADERRUN_BACKEND")
+}
+
 // environment returns the environment of the job: ours, with the variables of our lease
-// instead of those of a leaderrun around us. LEADERRUN_SOCKET is added later. With
-// ScrubEnv it lacks the secrets and the address of the backend, which may contain a
-// password.
+// instead of those of a leaderrun around us. LEADERRUN_SOCKET is added later.
 func (c *Config) environment(secrets []string, token uint64, slot int) []string {
-	drop := []string{"LEADERRUN_SOCKET"}
+	env := without(c.Command.Env, "LEADERRUN_SOCKET")
 	if c.ScrubEnv {
-		drop = append(drop, secrets...)
-		drop = append(drop, "LEADERRUN_BACKEND")
+		env = Scrubbed(env, secrets)
 	}
-	return WithLease(without(c.Command.Env, drop...), c.Lock, c.Holder, token, slot)
+	return WithLease(env, c.Lock, c.Holder, token, slot)
 }
 
 // maxSocket is more than the length of any socket's path, in bytes. Anything longer is not

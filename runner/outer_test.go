@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestOuter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.c.Try, r.acquire = test.try, test.acquire
+				r.c.Try, r.acquire, r.secrets = test.try, test.acquire, []string{"PASSWORD"}
 				r.c.Outer = func(s locks.Status) bool { return s.Holder == "outer" }
 				calls := 0
 				r.c.Waiting = func(w locks.Waiting) {
@@ -41,8 +42,8 @@ func TestOuter(t *testing.T) {
 				}
 				_, err := r.run()
 				var outer *OuterError
-				if !errors.As(err, &outer) || outer.Status.Holder != "outer" {
-					t.Errorf("got %v, want an *OuterError", err)
+				if !errors.As(err, &outer) || outer.Status.Holder != "outer" || !slices.Equal(outer.Secrets, r.secrets) {
+					t.Errorf("got %#v, want an *OuterError", err)
 				}
 				r.notStarted(test.attempts, test.at/2, test.at)
 			})

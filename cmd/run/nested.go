@@ -98,7 +98,7 @@ func isHolder(a socket.Answer, s locks.Status) bool {
 // holder. If it no longer holds the lock, it is about to end us, as part of its job.
 func (s *session) enter(n *nest, e *runner.OuterError, command proc.Command) error {
 	outer, _ := n.holder(e.Status)
-	ran, err := s.reenter(n, outer, command)
+	ran, err := s.reenter(n, outer, command, e.Secrets)
 	if !ran {
 		return fmt.Errorf("%w: the leaderrun around this one holds %q no longer", locks.ErrLost, outer.Lock)
 	}
@@ -107,11 +107,15 @@ func (s *session) enter(n *nest, e *runner.OuterError, command proc.Command) err
 
 // reenter runs the command under the lease of an enclosing leaderrun. If it is not certain
 // that the lease is held now, ran is false. LEADERRUN_SOCKET remains that of the innermost
-// leaderrun, from which all others are found.
-func (s *session) reenter(n *nest, outer socket.Link, command proc.Command) (ran bool, err error) {
+// leaderrun, from which all others are found. The enclosing leaderrun may have another
+// --scrub-env, so ours applies.
+func (s *session) reenter(n *nest, outer socket.Link, command proc.Command, secrets []string) (ran bool, err error) {
 	a, err := socket.Ask(outer.Path, askLimit)
 	if err != nil || a.Lock != outer.Lock || a.Slot != outer.Slot || a.Token != outer.Token || a.RunID != outer.RunID || !a.Ours(clock.Boot{}.Now()) {
 		return false, nil
+	}
+	if s.opt.ScrubEnv {
+		command.Env = runner.Scrubbed(command.Env, secrets)
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
 	s.env.Console.Drain()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
@@ -60,10 +61,10 @@ func TestReenterAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr)}}
+		p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr)}, opt: options.NewValues()}
 		link := socket.Link{Answer: before, Path: s.Path()}
 		nowhere := proc.Command{Path: filepath.Join(t.TempDir(), "none"), Args: []string{"none"}}
-		if again, err := p.reenter(new(nest), link, nowhere); again || err != nil {
+		if again, err := p.reenter(new(nest), link, nowhere, nil); again || err != nil {
 			t.Errorf("%s: entered, %v", what, err)
 		}
 		n := &nest{links: []socket.Link{link}}
@@ -74,7 +75,7 @@ func TestReenterAsksAgain(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if again, err := p.reenter(n, link, nowhere); again || err != nil {
+		if again, err := p.reenter(n, link, nowhere, nil); again || err != nil {
 			t.Errorf("gone: entered, %v", err)
 		}
 	}

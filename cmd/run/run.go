@@ -17,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
@@ -106,7 +107,7 @@ func (s *session) run(r *options.Request) error {
 	}
 	nested := s.nest(backend)
 	if outer, ok := nested.inStore(); ok {
-		if ran, err := s.reenter(nested, outer, command); ran {
+		if ran, err := s.reenter(nested, outer, command, known.Find(backend.Scheme).Secrets()); ran {
 			return err
 		}
 	}

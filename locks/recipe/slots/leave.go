@@ -79,5 +79,5 @@ func (c *campaign) undo(ctx context.Context) {
 	all.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.turnstile = nil
+	l.turnstile, l.secrets = nil, locks.SecretEnv(c.turnstile)
 }

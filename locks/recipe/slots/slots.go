@@ -78,8 +78,8 @@ type Lock struct {
 	parts     map[locks.Lock]bool // the handles that Acquire needs renewed
 	slot      locks.Lock          // nil: we hold none
 	number    int                 // of the slot
-	secrets   []string
-	reported  map[string]bool // what the log has already: see once
+	secrets   []string            // variables, once the turnstile has been used
+	reported  map[string]bool     // what the log has already: see once
 }
 
 // Open makes a Lock on a slot of the lock that o names, which has n slots.
@@ -226,6 +226,9 @@ func (l *Lock) Permanent() bool { return l.permanent }
 func (l *Lock) SecretEnv() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.turnstile != nil { // hooks run while we wait
+		return locks.SecretEnv(l.turnstile)
+	}
 	return l.secrets
 }
 
