@@ -56,6 +56,23 @@ func TestUnhealthy(t *testing.T) {
 	})
 }
 
+// The variables of a check replace those of the job.
+func TestHealthEnvironment(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(0)
+		r.c.Command.Env, r.c.Health.Command.Env = []string{"A=1", "B=2"}, []string{"A=3"}
+		r.job.checks = func(a *check, c proc.Command) {
+			if !slices.Contains(c.Env, "A=3") || slices.Contains(c.Env, "A=1") || !slices.Contains(c.Env, "B=2") {
+				t.Errorf("got %q", c.Env)
+			}
+			a.end(proc.Exit{})
+		}
+		r.job.begin = runs(15*time.Second, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+	})
+}
+
 // A check that hangs has failed, and is killed before the next.
 func TestHealthTimeout(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

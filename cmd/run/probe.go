@@ -10,13 +10,16 @@ import (
 )
 
 // probe returns the command that checks whether a server is healthy: leaderrun-monitor,
-// which keeps package net out of the core.
+// which keeps package net out of the core. The target is in a variable, because everybody
+// can see arguments, and a URL may have a password. It is the variable of the option, so that
+// the job's own value of it is replaced.
 func (s *session) probe(kind, target string) (proc.Command, error) {
 	if err := checkTarget(kind, target); err != nil {
 		return proc.Command{}, err
 	}
 	path, name, err := s.env.FindMonitor()
-	return proc.Command{Path: path, Args: []string{name, "probe", kind, target}}, err
+	env := []string{"LEADERRUN_HEALTH_" + strings.ToUpper(kind) + "=" + target}
+	return proc.Command{Path: path, Args: []string{name, "probe", kind}, Env: env}, err
 }
 
 // checkTarget refuses an invalid target before the run, as the program would during it.

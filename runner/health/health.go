@@ -14,7 +14,7 @@ import (
 
 // A Config says how to check a job.
 type Config struct {
-	Command     proc.Command  // exits with 0 if all is well; it is a part of the job
+	Command     proc.Command  // exits with 0 if all is well; it is a part of the job, and its Env is added to the job's
 	Interval    time.Duration // from the start, or the end of a check, to the next check
 	Timeout     time.Duration // a check that takes longer is killed, and has failed
 	Retries     int           // this many failures in a row make the job unhealthy
