@@ -19,6 +19,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+	"github.com/leaderrun/leaderrun/locks/program/isolate"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/guard"
@@ -188,6 +189,9 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 		s.guard = guard.Begin()
 	}
 	proc.BeInit()
+	if s.opt.ScrubEnv {
+		isolate.Memory() // the job could read our environment instead of its own
+	}
 	if err := s.contain(s.guard); err != nil {
 		return runner.Exit{}, err
 	}

@@ -30,6 +30,7 @@ func Main(scheme string, open locks.Opener) int {
 		return introduce(scheme)
 	}
 	isolate.Process()
+	isolate.Memory() // it has credentials
 	threads.Reserve()
 	out := os.Stdout
 	os.Stdout = os.Stderr // whatever a library prints belongs to the log

@@ -33,9 +33,9 @@
 // LEADERRUN_AZBLOB_CONTAINER (container or container/prefix, for a URL without one, such as
 // "azblob:"). Without a key and a SAS token, credentials are found as by all of Azure's
 // libraries (DefaultAzureCredential): the variables AZURE_TENANT_ID and AZURE_CLIENT_ID
-// with AZURE_CLIENT_SECRET or AZURE_CLIENT_CERTIFICATE_PATH and
-// AZURE_CLIENT_CERTIFICATE_PASSWORD; workload identity (AZURE_FEDERATED_TOKEN_FILE);
-// managed identity; or the login of az or azd. AZURE_TOKEN_CREDENTIALS limits the search to
+// with AZURE_CLIENT_SECRET, AZURE_CLIENT_CERTIFICATE_PATH and
+// AZURE_CLIENT_CERTIFICATE_PASSWORD, or AZURE_USERNAME and AZURE_PASSWORD; workload identity
+// (AZURE_FEDERATED_TOKEN_FILE); managed identity; or the login of az or azd. AZURE_TOKEN_CREDENTIALS limits the search to
 // some of them, and AZURE_AUTHORITY_HOST names the login server of another cloud. They are
 // never sent without TLS.
 //

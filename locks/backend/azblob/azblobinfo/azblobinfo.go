@@ -38,8 +38,13 @@ var Info = backend.Info{
 		{Name: "AZURE_CLIENT_SECRET", About: backend.User, Secret: true, SDK: true},
 		{Name: "AZURE_CLIENT_CERTIFICATE_PATH", About: backend.User, Secret: true, SDK: true},
 		{Name: "AZURE_CLIENT_CERTIFICATE_PASSWORD", About: backend.User, Secret: true, SDK: true},
+		{Name: "AZURE_USERNAME", About: backend.User, SDK: true},
+		{Name: "AZURE_PASSWORD", About: backend.User, Secret: true, SDK: true},
 		{Name: "AZURE_FEDERATED_TOKEN_FILE", About: backend.User, Secret: true, SDK: true},
 		{Name: "AZURE_TOKEN_CREDENTIALS", About: backend.User, SDK: true},
+		// They protect the token of the machine's own identity.
+		{Name: "IDENTITY_HEADER", About: backend.User, Secret: true, SDK: true, Ambient: true},
+		{Name: "MSI_SECRET", About: backend.User, Secret: true, SDK: true, Ambient: true},
 	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,

@@ -31,6 +31,10 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_GCS_BUCKET", About: backend.Address},
 		{Name: "STORAGE_EMULATOR_HOST"},
 		{Name: "GOOGLE_APPLICATION_CREDENTIALS", About: backend.User, Secret: true, SDK: true},
+		// Credentials may be those of an external account, which is AWS, or a token for S2A.
+		{Name: "AWS_SECRET_ACCESS_KEY", About: backend.User, Secret: true, SDK: true, Ambient: true},
+		{Name: "AWS_SESSION_TOKEN", About: backend.User, Secret: true, SDK: true, Ambient: true},
+		{Name: "S2A_ACCESS_TOKEN", About: backend.User, Secret: true, SDK: true, Ambient: true},
 	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,

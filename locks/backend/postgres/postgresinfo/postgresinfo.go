@@ -53,14 +53,14 @@ var Info = backend.Info{
 		{Name: "PGPORT", About: backend.Address, SDK: true},
 		{Name: "PGDATABASE", About: backend.Address, SDK: true},
 		{Name: "PGSERVICE", About: backend.Address, SDK: true},
-		{Name: "PGSERVICEFILE", About: backend.Address, SDK: true},
-		{Name: "PGUSER", SDK: true}, // without PGDATABASE it names the database, too
+		{Name: "PGSERVICEFILE", About: backend.Address, Secret: true, SDK: true}, // it may have a password
+		{Name: "PGUSER", SDK: true},                                              // without PGDATABASE it names the database, too
 		{Name: "PGPASSWORD", About: backend.User, Secret: true, SDK: true},
 		{Name: "PGPASSFILE", About: backend.User, Secret: true, SDK: true},
 		{Name: "PGSSLMODE", About: backend.Refusal, SDK: true},
 		{Name: "PGSSLROOTCERT", About: backend.Refusal, SDK: true},
 		{Name: "PGSSLCERT", About: backend.User, SDK: true},
-		{Name: "PGSSLKEY", About: backend.User, SDK: true},
+		{Name: "PGSSLKEY", About: backend.User, Secret: true, SDK: true},
 		{Name: "PGSSLPASSWORD", About: backend.User, Secret: true, SDK: true},
 		{Name: "PGOPTIONS", SDK: true},
 		{Name: "HOME", Ambient: true, SDK: true}, // the service file is there
