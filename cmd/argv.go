@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // hidePasswords overwrites the passwords of URLs in this process's argument vector, so that
@@ -18,6 +19,9 @@ func hidePasswords(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		secret := passwordIn(arg)
+		if i > 0 && (args[i-1] == "-b" || args[i-1] == "--backend") {
+			secret = replaced(arg, known.RedactText(arg))
+		}
 		if secret == "" {
 			continue
 		}
@@ -31,11 +35,18 @@ func hidePasswords(args []string) []string {
 // result shares the argument's memory.
 func passwordIn(arg string) string {
 	if value, ok := strings.CutPrefix(arg, "-b"); ok {
-		arg = value
+		return replaced(value, known.RedactText(value))
+	} else if value, ok := strings.CutPrefix(arg, "--backend="); ok {
+		return replaced(value, known.RedactText(value))
 	} else if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "--") {
 		arg = value
 	}
-	redacted := locks.RedactText(arg)
+	return replaced(arg, locks.RedactText(arg))
+}
+
+// replaced returns the part of a text that is "xxxxx" in its redacted form, or "". The result
+// shares the text's memory.
+func replaced(arg, redacted string) string {
 	if redacted == arg {
 		return ""
 	}
@@ -43,7 +54,7 @@ func passwordIn(arg string) string {
 	for head < len(redacted) && head < len(arg) && redacted[head] == arg[head] {
 		head++
 	}
-	// RedactText replaces the text between ":" and "@", or a parameter after "=". The
+	// What is replaced is between ":" and "@", or a parameter after "=", or all. The
 	// password may begin like its replacement, so go back to that character.
 	head = strings.LastIndexAny(arg[:head], ":=") + 1
 	tail := len(redacted) - (strings.LastIndex(redacted, "xxxxx") + len("xxxxx")) // there may be two

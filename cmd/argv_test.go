@@ -25,6 +25,12 @@ func TestPasswordIn(t *testing.T) {
 		"etcd://alice:se/cret@h":                 "se/cret",
 		"etcd://:secret@h":                       "secret",
 		"postgres://h:1/d?a=b&password=secret&c": "secret",
+		"-bhost=db password=secret":              "host=db password=secret",
+		"--backend=toy://h?x=secret":             "secret",
+		"--health-http=http://h/?token=secret":   "secret",
+		"-betcd://h?key=/f&new=secret":           "secret",
+		"-betcd://h?key=/f":                      "",
+		"a=1; b=2":                               "",
 		"-bpostgres://u:one@h/d?sslpassword=two": "one@h/d?sslpassword=two",
 	} {
 		if got := passwordIn(arg); got != want {

@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // showVerb is the only subcommand of leaderrun config.
@@ -42,28 +43,35 @@ func showConfig(out io.Writer, r *options.Request) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range r.Settings {
 		if s.From == options.Anywhere || s.Name == "command" && s.Rank > options.Default {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, shown(s.Text), s.Source)
+			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, quoted(redacted(s)), s.Source)
 		}
 	}
 	if command := r.Args[1:]; len(command) > 0 {
 		words := make([]string, len(command))
 		for i, word := range command {
-			words[i] = shown(word)
+			words[i] = quoted(locks.RedactText(word))
 		}
 		fmt.Fprintf(w, "COMMAND\t%s\t%s\n", strings.Join(words, " "), r.ArgsFrom)
 	}
 	return w.Flush()
 }
 
-// shown returns a value without passwords. It quotes a value that would look like several
-// values; "-" stands for an empty one.
-func shown(value string) string {
-	value = locks.RedactText(value)
+// redacted returns the value of an option without passwords.
+func redacted(s *options.Setting) string {
+	if s.Name == "backend" {
+		return known.RedactText(s.Text)
+	}
+	return locks.RedactText(s.Text)
+}
+
+// quoted returns a value that would look like several values in quotes, and "-" for an empty
+// one.
+func quoted(value string) string {
 	if value == "" {
 		return "-"
 	}
-	if quoted := strconv.Quote(value); quoted != `"`+value+`"` || strings.ContainsAny(value, " '") {
-		return quoted
+	if q := strconv.Quote(value); q != `"`+value+`"` || strings.ContainsAny(value, " '") {
+		return q
 	}
 	return value
 }

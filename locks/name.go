@@ -67,8 +67,10 @@ func nameRune(r rune) bool {
 // stay different, because no name contains a "%".
 func EscapeName(name string) string { return url.PathEscape(name) }
 
-// Abbreviate cuts a text of over 80 bytes between two runes, for a message.
+// Abbreviate prepares a text that somebody has written for a message: it redacts the text,
+// as RedactText does, and cuts it between two runes if it has over 80 bytes.
 func Abbreviate(s string) string {
+	s = RedactText(s)
 	if short := Cut(s, 80); short != s {
 		return short + "…"
 	}

@@ -28,6 +28,8 @@ func TestRedactText(t *testing.T) {
 		{"postgres://h/d?sslmode=require&password=secret&a=b", "postgres://h/d?sslmode=require&password=xxxxx&a=b"},
 		{"postgres://u:secret@h/d?ssl%50assword=secret", "postgres://u:xxxxx@h/d?ssl%50assword=xxxxx"},
 		{"postgres://u:secret@h/d?passfile=/p", "postgres://u:xxxxx@h/d?passfile=/p"},
+		{"http://h?passwd=secret&a_Token=secret&sig=secret&key=/k", "http://h?passwd=xxxxx&a_Token=xxxxx&sig=xxxxx&key=/k"},
+		{"toy://h?token-file=/t&passfile=/p&sas=secret", "toy://h?token-file=/t&passfile=/p&sas=xxxxx"},
 		{"file:///home/me@work/locks", "file:///home/me@work/locks"},
 		{"/home/me@work", "/home/me@work"},
 	} {
@@ -51,6 +53,32 @@ func TestRedact(t *testing.T) {
 		}
 		if got := locks.Redact(u); got != tt.want {
 			t.Errorf("Redact(%q) = %q; want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+// TestRedactBackend: what may be a connection string of another program is not shown.
+func TestRedactBackend(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                    "",
+		"etcd":                                "etcd",
+		"etcd:":                               "etcd:",
+		"h:2379":                              "h:2379",
+		"file:///a=b;c":                       "file:///a=b;c",
+		"host=db user=app password=secret":    "xxxxx",
+		"AccountName=a;AccountKey=secret==;B": "xxxxx",
+		"DefaultEndpointsProtocol=https;AccountKey=secret;BlobEndpoint=http://h/": "xxxxx",
+		"postgres:host=db password=secret":                                        "postgres:xxxxx",
+		"etcd://u:secret@h?shown=1&hidden=secret":                                 "etcd://u:xxxxx@h?shown=1&hidden=xxxxx",
+		"other://h?shown=secret":                                                  "other://h?shown=xxxxx",
+	} {
+		hide := func(scheme, param string) bool { return scheme != "etcd" || param != "shown" }
+		if got := locks.RedactBackend(in, hide); got != want {
+			t.Errorf("RedactBackend(%q) = %q; want %q", in, got, want)
+		}
+		if _, err := locks.Parse(in); err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("Parse(%q): %v", in, err)
 		}
 	}
 }

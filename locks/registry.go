@@ -61,7 +61,8 @@ func Parse(backend string) (*url.URL, error) {
 	if isScheme(backend) {
 		return &url.URL{Scheme: backend}, nil
 	}
-	shown := strconv.Quote(Abbreviate(RedactText(backend)))
+	// Nobody has yet checked which parameters there are.
+	shown := strconv.Quote(Abbreviate(RedactBackend(backend, func(string, string) bool { return true })))
 	scheme, _, ok := strings.Cut(backend, ":")
 	if !ok || !isScheme(scheme) {
 		return nil, &UsageError{What: "backend " + shown + " is invalid (want a name like etcd or a URL like etcd://host:2379/prefix)"}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // parse parses the user's value of --backend.
@@ -17,7 +18,7 @@ func (e *exam) parse(context.Context) []Check {
 		e.stop("there is no name for a scratch lock")
 		return []Check{failed("backend", err)}
 	}
-	shown := locks.Redact(e.backend)
+	shown := known.Redact(e.backend)
 	if e.backend.Host == "" && e.backend.Path == "" {
 		shown = e.backend.Scheme
 	}

@@ -71,7 +71,7 @@ func (d *diagnosis) run(r *options.Request) error {
 	if sig := ended(); sig != nil {
 		result = &runner.SignalError{Signal: sig}
 	}
-	if err := report.end(locks.RedactText(d.opt.Backend), output.Status(result), checks); err != nil {
+	if err := report.end(known.RedactText(d.opt.Backend), output.Status(result), checks); err != nil {
 		return err
 	}
 	return result

@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
-	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // exitFree is the exit status of leaderrun status if no lock is held.
@@ -53,7 +53,7 @@ func (p *operator) print(seen []view.Lock, format string) error {
 	style := p.style(format == "wide")
 	switch {
 	case format == "json":
-		return output.JSON(p.env.Out, view.NewReport(locks.RedactText(p.opt.Backend), seen, p.env.Now()))
+		return output.JSON(p.env.Out, view.NewReport(known.RedactText(p.opt.Backend), seen, p.env.Now()))
 	case p.opt.Lock != "":
 		return style.Detail(p.env.Out, seen)
 	case len(seen) == 0:

@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -87,7 +88,7 @@ func (w *watching) watcher() (seen func(context.Context, []view.Lock, []view.Cha
 	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && output.CanDraw(w.env.Out) {
 		f := w.env.Out.(*os.File) // because it is a terminal
 		live := &view.Live{Stopped: env.Stops(), Stop: env.Stop, Board: &view.Board{
-			Out: f, Title: "leaderrun watch " + locks.RedactText(w.opt.Backend), Style: w.style(false),
+			Out: f, Title: "leaderrun watch " + known.RedactText(w.opt.Backend), Style: w.style(false),
 			Size: func() (int, int) { columns, rows, _ := output.Screen(f); return columns, rows },
 		}}
 		return live.Seen, live.End, nil

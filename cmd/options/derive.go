@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
@@ -11,7 +12,7 @@ import (
 
 // Messages returns the settings of the console.
 func (v *Values) Messages() output.Settings {
-	return output.Settings{Verbose: int(v.Verbose), Quiet: v.Quiet, JSON: v.LogFormat.Value == "json", Lock: v.Lock, Backend: v.Backend, Holder: v.ID}
+	return output.Settings{Verbose: int(v.Verbose), Quiet: v.Quiet, JSON: v.LogFormat.Value == "json", Lock: v.Lock, Backend: known.RedactText(v.Backend), Holder: v.ID}
 }
 
 // Timing says when to renew, to signal and to kill.

@@ -70,7 +70,7 @@ func Explain(lock string, err error) error {
 }
 
 // Quote quotes a word of the user's for a message: short, and without passwords.
-func Quote(s string) string { return strconv.Quote(locks.Abbreviate(locks.RedactText(s))) }
+func Quote(s string) string { return strconv.Quote(locks.Abbreviate(s)) }
 
 // OneLine joins the lines of an error's text, and says what the end of a context means to
 // a user.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -20,7 +21,7 @@ import (
 func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config, err error) {
 	c = runner.Config{
 		Lock:           s.opt.Lock,
-		Backend:        locks.Redact(backend),
+		Backend:        known.Redact(backend),
 		Store:          store(backend, os.Environ()),
 		Holder:         s.opt.ID,
 		RunID:          fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), // no other run on any machine has it

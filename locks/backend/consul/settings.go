@@ -87,7 +87,7 @@ func (s *settings) address(u *url.URL, getenv func(string) string) (secure bool,
 		s.socket, s.addr = true, rest
 		return false, nil
 	default:
-		return false, locks.Usagef("%s: %q is neither host:port nor http:// nor https:// nor unix://", from, locks.Abbreviate(locks.RedactText(list)))
+		return false, locks.Usagef("%s: %q is neither host:port nor http:// nor https:// nor unix://", from, locks.Abbreviate(list))
 	}
 	rest, s.base, _ = strings.Cut(rest, "/")
 	if s.base = strings.Trim(s.base, "/"); s.base != "" {

@@ -92,7 +92,7 @@ func servers(u *url.URL, getenv func(string) string) (all []string, scheme strin
 		}
 		switch {
 		case of != "" && of != "http" && of != "https":
-			return nil, "", locks.Usagef("%s: invalid server %q (want host:port, http://host:port or https://host:port)", from, locks.Abbreviate(locks.RedactText(item)))
+			return nil, "", locks.Usagef("%s: invalid server %q (want host:port, http://host:port or https://host:port)", from, locks.Abbreviate(item))
 		case i > 0 && of != scheme:
 			return nil, "", locks.Usagef("%s: cannot mix http:// and https:// endpoints", from)
 		}

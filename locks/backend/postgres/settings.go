@@ -70,7 +70,13 @@ func parse(u *url.URL) (*settings, error) {
 		return nil, locks.Usagef("postgres: %v", err)
 	}
 	s.user, s.database = c.User, cmp.Or(c.Database, c.User)
+	if strings.Contains(s.database, "://") { // messages would show its password
+		return nil, locks.Usagef("the name of the database is a URL; give it to --backend")
+	}
 	for _, f := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}, c.Fallbacks...) {
+		if strings.Contains(f.Host, "@") && !strings.HasPrefix(f.Host, "/") {
+			return nil, locks.Usagef("a host of PostgreSQL has an @; put the user into PGUSER and the password into PGPASSWORD or ~/.pgpass")
+		}
 		if addr := address(f.Host, f.Port); !slices.Contains(s.hosts, addr) { // a host may be tried with TLS and without
 			s.hosts = append(s.hosts, addr)
 		}
@@ -102,6 +108,15 @@ func (s *settings) config() (*pgconn.Config, error) {
 		c.RuntimeParams["application_name"] = "leaderrun"
 	}
 	return c, nil
+}
+
+// sent returns the password, which may be in ~/.pgpass.
+func (s *settings) sent() []string {
+	c, err := s.config()
+	if err != nil {
+		return nil
+	}
+	return []string{c.Password}
 }
 
 // reason returns the driver's text without the URL, which may have a password.

@@ -104,7 +104,7 @@ func endpoint(u *url.URL, getenv func(string) string) (string, error) {
 	e, err := url.Parse(value)
 	if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Hostname() == "" || e.Port() == "" || e.User != nil ||
 		strings.Trim(e.Path, "/") != "" || e.RawQuery != "" || e.Fragment != "" {
-		return "", locks.Usagef("invalid %s %q (want the address of a server, like https://spanner.example.com:443 or http://127.0.0.1:9010)", name, locks.Abbreviate(locks.RedactText(value)))
+		return "", locks.Usagef("invalid %s %q (want the address of a server, like https://spanner.example.com:443 or http://127.0.0.1:9010)", name, locks.Abbreviate(value))
 	}
 	return e.Scheme + "://" + e.Host, nil
 }

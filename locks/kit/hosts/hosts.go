@@ -21,7 +21,7 @@ func Parse(list, from, port string) ([]string, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		addr, err := parse(strings.TrimSpace(item), port)
 		if err != nil {
-			return nil, locks.Usagef("%s: server %q %v", from, locks.Abbreviate(locks.RedactText(item)), err)
+			return nil, locks.Usagef("%s: server %q %v", from, locks.Abbreviate(item), err)
 		}
 		all = append(all, addr)
 	}
