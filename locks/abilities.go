@@ -298,6 +298,13 @@ type SecretReader interface {
 	SecretEnv() []string
 }
 
+// A SecretSender is a Lock whose backend sends secrets that neither its URL nor a variable has,
+// such as a password in a file of its own tools.
+type SecretSender interface {
+	// SentSecrets returns them as they are now. It is called to remove them from messages.
+	SentSecrets() []string
+}
+
 // SecretEnv returns the variables that hold the credentials of l's backend.
 func SecretEnv(l Lock) []string {
 	if s, ok := l.(SecretReader); ok {

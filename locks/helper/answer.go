@@ -17,9 +17,11 @@ func answerOpen(ctx context.Context, c *call) (err error) {
 		return err
 	}
 	s.reopen = func(ctx context.Context) (locks.Lock, error) { return s.open(ctx, u, o) }
+	s.secrets.set(u, nil)
 	if c.handle.lock, err = s.reopen(ctx); err != nil {
 		return err
 	}
+	s.secrets.set(u, c.handle.lock)
 	if c.result.Can, err = offered(ctx, c.handle.lock); err != nil {
 		return err
 	}

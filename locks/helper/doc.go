@@ -68,7 +68,8 @@
 //     the lock it already runs under. priority, from -1000 to 1000, and no_resign are
 //     stored for inspect, and so is pid, the process that holds the lock. Result:
 //     secret_env, a list of the environment variables that hold this backend's
-//     credentials, and can, a list of abilities. An error ends the session. With a term,
+//     credentials, and can, a list of abilities. The helper removes these credentials from
+//     what it reports and logs, because a server may repeat them. An error ends the session. With a term,
 //     the helper holds the lock as if it had been granted that term itself: see "When a
 //     helper dies".
 //   - acquire campaigns for the lock, and is answered when the lock is ours. With

@@ -27,13 +27,13 @@ const (
 	maxMessage = 2 << 10
 )
 
-// toWire splits an error into its parts. An error that is not itself a locks.Error keeps
-// its whole text, so that no wrapping text is lost.
-func toWire(err error) *wireError {
-	w := &wireError{Class: className(err), Message: cut(err.Error(), maxMessage), Hint: cut(locks.Hint(err), maxText)}
+// toWire splits an error into its parts, in which hide replaces secrets. An error that is not
+// itself a locks.Error keeps its whole text, so that no wrapping text is lost.
+func toWire(err error, hide func(string) string) *wireError {
+	w := &wireError{Class: className(err), Message: cut(hide(err.Error()), maxMessage), Hint: cut(hide(locks.Hint(err)), maxText)}
 	if e, ok := err.(*locks.Error); ok { //nolint:errorlint // only the outermost, see above
-		w.Op, w.Backend = cut(e.Op, maxText), cut(e.Backend, maxText)
-		w.Message = cut(e.Err.Error(), maxMessage)
+		w.Op, w.Backend = cut(e.Op, maxText), cut(e.Backend, maxText) // our own words
+		w.Message = cut(hide(e.Err.Error()), maxMessage)
 	}
 	var held *locks.HeldError
 	if errors.As(err, &held) {

@@ -77,7 +77,7 @@ func (s *server) watch(h *handle) {
 	for {
 		select {
 		case err := <-h.lock.Lost():
-			s.report(h, message{Event: eventLost, Error: toWire(err)})
+			s.report(h, message{Event: eventLost, Error: toWire(err, s.secrets.hider())})
 			return
 		case text := <-asked:
 			s.passOn(h, text)

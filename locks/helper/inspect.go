@@ -38,6 +38,10 @@ func takeState(_ *pending, r *result) error {
 
 func answerInspect(ctx context.Context, i locks.Inspector, c *call) error {
 	st, err := i.Inspect(ctx)
+	hide := c.server.secrets.hider()
+	for i, d := range st.Details {
+		st.Details[i] = hide(d)
+	}
 	c.result.State = fitState(st)
 	return err
 }

@@ -39,7 +39,7 @@ func takeServers(_ *pending, r *result) error {
 
 func answerProbe(ctx context.Context, p locks.Prober, c *call) error {
 	all, err := p.Probe(ctx)
-	c.result.Servers = fitServers(all)
+	c.result.Servers = fitServers(withTexts(all, c.server.secrets.hider()))
 	return err
 }
 

@@ -30,6 +30,8 @@ type server struct {
 	level  slog.LevelVar
 	log    *slog.Logger
 
+	secrets secrets // that no text may have
+
 	wmu sync.Mutex // one line at a time
 	out io.Writer
 
@@ -78,7 +80,7 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		s.turns[m.name] = make(turn, 1)
 	}
 	s.level.Set(slog.LevelWarn)
-	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level}))
+	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level, ReplaceAttr: s.secrets.hideInLog}))
 	return s
 }
 
@@ -166,7 +168,7 @@ func callContext(limit time.Duration) (context.Context, context.CancelFunc) {
 func (s *server) run(ctx context.Context, c *call) {
 	m, err := message{Result: &c.result}, s.do(ctx, c)
 	if err != nil {
-		m = message{Error: toWire(err)}
+		m = message{Error: toWire(err, s.secrets.hider())}
 	}
 	s.mu.Lock()
 	delete(s.calls, string(c.ID))

@@ -149,7 +149,7 @@ func TestForm(t *testing.T) {
 		`{"id":2,"method":"cancel"}`:                                                                          request{ID: []byte("2"), Method: methodCancel},
 		`{"event":"hello","protocol":[1],"scheme":"etcd","version":"v1.2.0"}`:                                 message{Event: eventHello, Protocol: []int{protocol}, Scheme: "etcd", Version: "v1.2.0"},
 		`{"id":2,"result":{"token":7,"ttl_ns":15000000000,"clean":true}}`:                                     message{ID: []byte("2"), Result: &result{Token: 7, TTL: 15 * time.Second, Clean: true}},
-		`{"id":2,"error":{"class":"held","message":"held by web-1","status":{"held":true,"holder":"web-1"}}}`: message{ID: []byte("2"), Error: toWire(held)},
+		`{"id":2,"error":{"class":"held","message":"held by web-1","status":{"held":true,"holder":"web-1"}}}`: message{ID: []byte("2"), Error: toWire(held, func(s string) string { return s })},
 		`{"event":"waiting","id":2,"waiting":{"status":{"held":true,"holder":"web-1"},"lease_ns":15000000000,"position":1}}`: message{
 			ID: []byte("2"), Event: eventWaiting, Waiting: &locks.Waiting{Status: held.Status, Lease: 15 * time.Second, Position: 1}},
 		`{"id":2,"method":"list","cursor":"x"}`: request{ID: []byte("2"), Method: methodList, Cursor: "x"},

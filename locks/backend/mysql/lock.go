@@ -33,8 +33,8 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
-		Secrets: mysqlinfo.Info.Secrets(),
-		Expiry:  caslease.ByClock, Margin: margin, Poll: poll,
+		Secrets: mysqlinfo.Info.Secrets(), Sent: func() []string { return []string{s.secret()} },
+		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
 		Product: "MySQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()

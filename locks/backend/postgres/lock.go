@@ -35,8 +35,8 @@ func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		// The names of files and of the service count as secrets: without them, the job does
 		// not learn of the files.
-		Secrets: postgresinfo.Info.Secrets(),
-		Expiry:  caslease.ByClock, Margin: margin, Poll: poll,
+		Secrets: postgresinfo.Info.Secrets(), Sent: s.sent,
+		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
 		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()

@@ -224,6 +224,14 @@ func (l *Lock) Close() error {
 // SecretEnv implements [locks.SecretReader].
 func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
 
+// SentSecrets implements [locks.SecretSender].
+func (l *Lock) SentSecrets() []string {
+	if l.traits.Sent == nil {
+		return nil
+	}
+	return l.traits.Sent()
+}
+
 func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
 
 // stop ends the handle and all that it does, but leaves the store open.
@@ -233,4 +241,7 @@ func (l *Lock) stop() {
 	l.workers.Wait()
 }
 
-var _ locks.Lock = (*Lock)(nil)
+var (
+	_ locks.Lock         = (*Lock)(nil)
+	_ locks.SecretSender = (*Lock)(nil)
+)

@@ -223,6 +223,9 @@ type Traits struct {
 	ReadsEarly bool
 	// Secrets are the variables with credentials: see [locks.SecretReader].
 	Secrets []string
+	// Sent, if not nil, returns the secrets that are sent to the server and that are in no
+	// variable of Secrets. They are removed from messages, because a server may repeat them.
+	Sent func() []string
 	// Clock is this machine's clock; nil means its boot clock. Only a simulated store has
 	// another one: [clock.Bubble].
 	Clock clock.Clock
