@@ -16,7 +16,7 @@ import (
 
 // harmless are the variables that libraries of backends read, or may seem to read, and that
 // no description has: none has a secret. They are patterns, by the reason.
-var harmless = map[string][]string{ //nolint:gosec // names of variables, and no credentials
+var harmless = map[string][]string{
 	"of the system, or for those who develop the library": {
 		"APPDATA", "ARM_ENABLE_EXT", "ARROW_CHECKED_*", "AZURE_SDK_GO_LOGGING", "DEBUG_HTTP2_GOROUTINES", "ETCD_CLIENT_DEBUG", "ETCD_VERIFY",
 		"GCP_STORAGE_GO_ENABLE_OTEL_*", "GOARCH", "GOARCH_TARGET", "GODEBUG", "GOLANG_PROTOBUF_REGISTRATION_CONFLICT", "GOLANG_SYS_BUILD",
@@ -58,11 +58,12 @@ var looksSecret = regexp.MustCompile(`PASS|PWD|TOKEN|SECRET|KEY|AUTH|CRED|SAS|SI
 // library reads. It finds the names in the source of exactly the files that the helper links.
 func TestLibrariesAsDescribed(t *testing.T) {
 	t.Parallel()
+	seen := map[string]found{}
 	for _, b := range Backends() {
 		if b.BuiltIn {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(variablesOf(t, b))) {
+		for _, name := range slices.Sorted(maps.Keys(variablesOf(t, b, seen))) {
 			described := slices.ContainsFunc(b.Variables, func(v backend.Variable) bool { return v.Name == name })
 			if !described && !isHarmless(name) {
 				t.Errorf("%s: its libraries read %s, which is neither described nor listed here as harmless", b.Scheme, name)
@@ -91,8 +92,21 @@ var (
 	telling = regexp.MustCompile(`"((?:AZURE|AWS|GOOGLE|GCE|GCLOUD|IDENTITY|IMDS|MSI|STORAGE|SPANNER)_[A-Z0-9_]*[A-Z0-9]|PG[A-Z][A-Z_]{2,})"`)
 )
 
+// found has the matches in a file. Backends share most files.
+type found struct{ telling, constants, reads [][]string }
+
+func search(t *testing.T, file string) found {
+	t.Helper()
+	source, err := os.ReadFile(filepath.FromSlash(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(source)
+	return found{telling.FindAllStringSubmatch(text, -1), constantName.FindAllStringSubmatch(text, -1), reads.FindAllStringSubmatch(text, -1)}
+}
+
 // variablesOf returns the names of the variables that the libraries of a backend read.
-func variablesOf(t *testing.T, b *backend.Info) map[string]bool {
+func variablesOf(t *testing.T, b *backend.Info, seen map[string]found) map[string]bool {
 	t.Helper()
 	pkg := "github.com/leaderrun/leaderrun/locks/backend/" + b.Folder + "/" + b.Program()
 	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules", "-deps",
@@ -104,18 +118,18 @@ func variablesOf(t *testing.T, b *backend.Info) map[string]bool {
 	}
 	all, constants, read := map[string]bool{}, map[string][]string{}, map[string]bool{}
 	for _, file := range strings.Fields(string(out)) {
-		source, err := os.ReadFile(filepath.FromSlash(file))
-		if err != nil {
-			t.Fatal(err)
+		if _, known := seen[file]; !known {
+			seen[file] = search(t, file)
 		}
-		for _, m := range telling.FindAllSubmatch(source, -1) {
-			all[string(m[1])] = true
+		in := seen[file]
+		for _, m := range in.telling {
+			all[m[1]] = true
 		}
-		for _, m := range constantName.FindAllSubmatch(source, -1) {
-			constants[string(m[1])] = append(constants[string(m[1])], string(m[2]))
+		for _, m := range in.constants {
+			constants[m[1]] = append(constants[m[1]], m[2])
 		}
-		for _, m := range reads.FindAllSubmatch(source, -1) {
-			all[string(m[1])], read[string(m[2])] = true, true
+		for _, m := range in.reads {
+			all[m[1]], read[m[2]] = true, true
 		}
 	}
 	for constant := range read {
