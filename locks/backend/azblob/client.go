@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 )
 
 // maxAnswer is the most that is read of an answer, in bytes. A page of a list has up to
@@ -66,7 +67,7 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		DialContext:            bounded.Dialer(dialer.DialContext),
 		TLSHandshakeTimeout:    connectTimeout,
 		Protocols:              http1,
 		MaxIdleConnsPerHost:    2,

@@ -47,7 +47,7 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 	}
 	var answer struct{ ID string }
 	sent := clock.Boot{}.Now()
-	_, err := e.lock.client.put(ctx, "/v1/session/create", body, &answer)
+	_, err := e.lock.client.put(ctx, "/v1/session/create", body, maxAnswer, &answer)
 	if least := leastTTL(err); least > ttl {
 		return e.begin(ctx, least)
 	}

@@ -16,11 +16,19 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 )
 
-// maxAnswer bounds what is read of an answer. A page of a list has up to 128 values of at
-// most 512 KiB, in base64.
-const maxAnswer = 100 << 20
+// What is read of an answer is limited, because its JSON takes several times its length in
+// memory. The numbers are of bytes.
+const (
+	// maxAnswer is enough for one value of at most 512 KiB, in base64.
+	maxAnswer = 1 << 20
+	// maxLook is enough for two values: what a list reads of a lock.
+	maxLook = 2 << 20
+	// maxNames is enough for the keys of 100,000 locks.
+	maxNames = 16 << 20
+)
 
 // A client asks one agent, over HTTP/1.1: a request that is not answered in time closes its
 // connection, and the next one makes another.
@@ -39,7 +47,7 @@ func newClient(s *settings, timeout time.Duration, log *slog.Logger) *client {
 	http1 := new(http.Protocols)
 	http1.SetHTTP1(true)
 	c.http = &http.Client{
-		Transport:     &http.Transport{DialContext: c.dial, DialTLSContext: c.dialTLS, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute},
+		Transport:     &http.Transport{DialContext: c.dial, DialTLSContext: c.dialTLS, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c
@@ -50,7 +58,7 @@ func (c *client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if c.settings.socket {
 		network = "unix"
 	}
-	return (&net.Dialer{Timeout: c.timeout}).DialContext(ctx, network, c.settings.addr)
+	return bounded.Dialer((&net.Dialer{Timeout: c.timeout}).DialContext)(ctx, network, c.settings.addr)
 }
 
 func (c *client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -83,7 +91,7 @@ func (e *statusError) Error() string { return e.text }
 // is not 0, the answer waits until something has changed since that index, or for that time.
 func (c *client) get(ctx context.Context, path string, since uint64, wait time.Duration, answer any) (index uint64, err error) {
 	query := url.Values{"consistent": {""}}
-	timeout := c.timeout
+	timeout, limit := c.timeout, maxAnswer
 	if since != 0 {
 		query.Set("index", strconv.FormatUint(since, 10))
 		query.Set("wait", wait.String())
@@ -91,6 +99,7 @@ func (c *client) get(ctx context.Context, path string, since uint64, wait time.D
 	}
 	if strings.HasSuffix(path, "/") { // all that begins so
 		query.Set("keys", "")
+		limit = maxNames
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -111,13 +120,13 @@ func (c *client) get(ctx context.Context, path string, since uint64, wait time.D
 		index = 0
 	}
 	if found {
-		err = decode(resp, answer)
+		err = decode(resp, limit, answer)
 	}
 	return index, err
 }
 
-// put changes something, and reports whether it existed.
-func (c *client) put(ctx context.Context, path string, body, answer any) (found bool, err error) {
+// put changes something, and reports whether it existed. The answer is read up to a limit.
+func (c *client) put(ctx context.Context, path string, body any, limit int, answer any) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	resp, err := c.send(ctx, http.MethodPut, path, url.Values{"consistent": {""}}, body) // of a transaction that only reads
@@ -127,7 +136,7 @@ func (c *client) put(ctx context.Context, path string, body, answer any) (found 
 	defer func() { _ = resp.Body.Close() }()
 	switch {
 	case resp.StatusCode == http.StatusOK, resp.StatusCode == http.StatusConflict && answer != nil: // of a transaction
-		return true, decode(resp, answer)
+		return true, decode(resp, limit, answer)
 	case resp.StatusCode == http.StatusNotFound:
 		return false, nil
 	}
@@ -172,11 +181,17 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 }
 
 // decode reads an answer, if it is wanted.
-func decode(resp *http.Response, answer any) error {
+func decode(resp *http.Response, limit int, answer any) error {
 	if answer == nil {
 		return nil
 	}
-	err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(answer)
+	text, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	switch {
+	case err == nil && len(text) > limit:
+		return errTooLong
+	case err == nil:
+		err = json.Unmarshal(text, answer)
+	}
 	if err != nil && resp.Request.Context().Err() == nil {
 		return fmt.Errorf("%w: %w", errForeign, err)
 	}

@@ -116,7 +116,7 @@ func (e *entry) Renew(ctx context.Context) error {
 	if sent >= expires {
 		return errNotRenewed
 	}
-	found, err := e.lock.client.put(ctx, "/v1/session/renew/"+session, nil, nil)
+	found, err := e.lock.client.put(ctx, "/v1/session/renew/"+session, nil, 0, nil)
 	switch {
 	case err != nil:
 		return err
@@ -198,7 +198,7 @@ func (e *entry) Leave(ctx context.Context) error {
 		return nil
 	}
 	return e.lock.retry(ctx, func(ctx context.Context) error {
-		_, err := e.lock.client.put(ctx, "/v1/session/destroy/"+session, nil, nil)
+		_, err := e.lock.client.put(ctx, "/v1/session/destroy/"+session, nil, 0, nil)
 		if err == nil {
 			err = e.gone(ctx, session)
 		}

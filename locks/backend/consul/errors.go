@@ -3,6 +3,7 @@ package consul
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -26,6 +27,9 @@ const (
 
 // errForeign says that something other than Consul has answered.
 var errForeign = errors.New("the answer is not Consul's")
+
+// errTooLong says that an answer is longer than what was asked for can be.
+var errTooLong = fmt.Errorf("%w: it is too long", errForeign)
 
 const (
 	hintACL  = "the token (CONSUL_HTTP_TOKEN or token-file=FILE) needs a policy with key_prefix write on the prefix and session write on the agent's node; docs/choosing-a-backend.md has it"

@@ -70,6 +70,11 @@ func (e *conflict) refused() bool { return strings.Contains(e.What, "Permission 
 
 // transact does all of these operations in one step, or none of them.
 func (c *client) transact(ctx context.Context, ops ...op) ([]*pair, error) {
+	return c.transactUpTo(ctx, maxAnswer, ops)
+}
+
+// transactUpTo is transact with another limit for what is read of the answer.
+func (c *client) transactUpTo(ctx context.Context, limit int, ops []op) ([]*pair, error) {
 	type wrapped struct{ KV op }
 	var body []wrapped
 	for _, o := range ops {
@@ -80,7 +85,7 @@ func (c *client) transact(ctx context.Context, ops ...op) ([]*pair, error) {
 		Results []struct{ KV *pair }
 		Errors  []*conflict
 	}
-	if _, err := c.put(ctx, "/v1/txn", body, &answer); err != nil {
+	if _, err := c.put(ctx, "/v1/txn", body, limit, &answer); err != nil {
 		return nil, err
 	}
 	if len(answer.Errors) > 0 {

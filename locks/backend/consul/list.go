@@ -2,6 +2,7 @@ package consul
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,7 +58,15 @@ func (c *client) look(ctx context.Context, names []string) (listed []locks.Liste
 	if len(ops) == 0 {
 		return nil, nil
 	}
-	all, err := c.transact(ctx, ops...)
+	all, err := c.transactUpTo(ctx, maxLook, ops)
+	if half := len(names) / 2; errors.Is(err, errTooLong) && half > 0 { // somebody has written long values
+		listed, err := c.look(ctx, names[:half])
+		if err != nil {
+			return nil, err
+		}
+		rest, err := c.look(ctx, names[half:])
+		return append(listed, rest...), err
+	}
 	if err != nil {
 		return nil, err
 	}

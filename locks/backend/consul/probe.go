@@ -3,9 +3,7 @@ package consul
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -106,10 +104,7 @@ func (c *client) fetch(ctx context.Context, path string, body, answer any) (*tls
 	if resp.StatusCode != http.StatusOK {
 		return nil, failure(resp)
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(answer); err != nil {
-		return nil, fmt.Errorf("%w: %w", errForeign, err)
-	}
-	return resp.TLS, nil
+	return resp.TLS, decode(resp, maxAnswer, answer)
 }
 
 // judge adds what can break exclusion, or keep a run from its lock.

@@ -22,9 +22,10 @@ const (
 	// pingTimeout is how long the answer may take. It is also how long Linux
 	// waits for sent data to be acknowledged (TCP_USER_TIMEOUT).
 	pingTimeout = 3 * time.Second
-	// maxAnswer is the longest answer that is read, in bytes. gRPC's own 4 MiB are less
-	// than three values that somebody may have written, because each may have 1.5 MiB.
-	maxAnswer = 256 << 20
+	// maxAnswer is the longest message that is read, in bytes. gRPC's own 4 MiB are less
+	// than three values that somebody may have written, because each may have 1.5 MiB; the
+	// library's for watches is 2 GiB. While a message is decoded, it is in memory twice.
+	maxAnswer = 48 << 20
 	// window is how many bytes a server may send before we have read them. Without a fixed
 	// number gRPC measures the connection, and so sends a ping with almost every request:
 	// a third of the processor time of a helper that only renews.
@@ -81,6 +82,7 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 		DialKeepAliveTime:    pingAfter,
 		DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries:      1, // one attempt, no retries
+		MaxCallRecvMsgSize:   maxAnswer,
 		Logger:               zap.NewNop(),
 		DialOptions:          dial,
 	})

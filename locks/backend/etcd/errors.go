@@ -50,6 +50,11 @@ func transient(err error) bool {
 	return c == codes.Unavailable || c == codes.DeadlineExceeded || errors.Is(err, rpctypes.ErrTooManyRequests)
 }
 
+// tooLong reports whether an answer was longer than maxAnswer. gRPC has no other way to say so.
+func tooLong(err error) bool {
+	return code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "received message larger than max")
+}
+
 func code(err error) codes.Code {
 	var e rpctypes.EtcdError
 	if errors.As(err, &e) {

@@ -19,6 +19,9 @@ const leftTimeout = 500 * time.Millisecond
 // end of a lease.
 func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
 	resp, err := l.get(ctx, l.rangeFirst(1+locks.MaxQueue))
+	if tooLong(err) { // somebody has written long labels; each has at most 1.5 MiB
+		resp, err = l.get(ctx, l.rangeFirst(1+locks.MaxQueue/4))
+	}
 	if err != nil || len(resp.Kvs) == 0 {
 		return locks.State{}, err
 	}

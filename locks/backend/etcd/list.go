@@ -43,7 +43,7 @@ func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string,
 		}
 		p.addNames(resp)
 	}
-	listed, err := p.read(ctx)
+	listed, err := p.read(ctx, p.names)
 	return listed, p.cursor(), err
 }
 
@@ -95,20 +95,27 @@ func (p *page) addNames(resp *pb.RangeResponse) {
 	}
 }
 
-// read reads the locks whose names were found.
-func (p *page) read(ctx context.Context) (all []locks.Listed, err error) {
-	if len(p.names) == 0 {
+// read reads the locks with these names.
+func (p *page) read(ctx context.Context, names []string) (all []locks.Listed, err error) {
+	if len(names) == 0 {
 		return nil, nil
 	}
 	var ops []*pb.RequestOp
-	for _, name := range p.names {
+	for _, name := range names {
 		ops = append(ops, opRange(rangeFirstOf(p.lock.keyOf(name, queueSuffix), 1)), opRange(&pb.RangeRequest{Key: []byte(p.lock.keyOf(name, recordSuffix))}))
 	}
 	resp, err := p.lock.transact(ctx, &pb.TxnRequest{Success: ops})
+	if half := len(names) / 2; tooLong(err) && half > 0 { // somebody has written long values
+		if all, err = p.read(ctx, names[:half]); err != nil {
+			return nil, err
+		}
+		rest, err := p.read(ctx, names[half:])
+		return append(all, rest...), err
+	}
 	if err != nil {
 		return nil, err
 	}
-	for i, name := range p.names {
+	for i, name := range names {
 		head, record := first(resp, 2*i), first(resp, 2*i+1)
 		if p.has(name, head, record) {
 			line := lineOf(head, int(resp.Responses[2*i].GetResponseRange().Count))

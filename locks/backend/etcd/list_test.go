@@ -98,6 +98,32 @@ func TestListPages(t *testing.T) {
 	}
 }
 
+// TestLongValues writes more than an answer may be long into a queue, and into the locks of a
+// page.
+func TestLongValues(t *testing.T) {
+	t.Parallel()
+	const n = 35
+	s := etcdtest.Start(t, etcdtest.Options{})
+	op := operate(t, s)
+	value := strings.Repeat("x", 1450<<10)
+	keys := crowd("a", n)
+	for i := range n / 2 {
+		name := fmt.Sprint("b", i)
+		keys = append(keys, crowd(name, 1)[0], "/leaderrun/"+name+"%record")
+	}
+	for _, key := range keys {
+		op.put(key, value)
+	}
+	l := handle(t, s.URL(), locks.Options{Name: "a", TTL: time.Minute, ConnectTimeout: drive.Patience})
+	state, err := l.Inspect(drive.Context(t))
+	if err != nil || state.Waiters != n-1 || len(state.Queue) == 0 || len(state.Queue) == n-1 {
+		t.Errorf("%d waiters, %d of them read, %v", state.Waiters, len(state.Queue), err)
+	}
+	if all, pages := drive.List(t, l); len(all) != 1+n/2 || pages != 1 {
+		t.Errorf("listed %d locks on %d pages", len(all), pages)
+	}
+}
+
 // TestListCost checks that a long queue costs no more than a short one, and that a page
 // takes a bounded number of requests.
 func TestListCost(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 )
 
 // maxAnswer is the most that is read of an answer, in bytes. The service's answers have a
@@ -25,13 +27,14 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 	http1.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           dialer.DialContext,
-		TLSHandshakeTimeout:   connectTimeout,
-		Protocols:             http1,
-		MaxIdleConnsPerHost:   2,
-		IdleConnTimeout:       time.Minute,
-		ExpectContinueTimeout: time.Second,
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            bounded.Dialer(dialer.DialContext),
+		TLSHandshakeTimeout:    connectTimeout,
+		Protocols:              http1,
+		MaxIdleConnsPerHost:    2,
+		IdleConnTimeout:        time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
+		ExpectContinueTimeout:  time.Second,
 	}
 }
 

@@ -6,10 +6,13 @@ import (
 	"crypto/tls"
 	"database/sql/driver"
 	"errors"
+	"net"
 	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 )
 
 // maxMessage is the longest message, in bytes, that is sent. It is less than any server's
@@ -73,6 +76,7 @@ func (c *connector) config(host string) *mysql.Config {
 	if strings.HasPrefix(host, "/") {
 		to.Net = "unix"
 	}
+	to.DialFunc = bounded.Dialer(new(net.Dialer).DialContext)
 	to.User, to.Passwd, to.DBName = c.settings.user, c.settings.secret(), c.settings.database
 	to.MultiStatements, to.MaxAllowedPacket = true, maxMessage
 	to.ConnectionAttributes = "program_name:leaderrun"

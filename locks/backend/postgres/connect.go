@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 )
 
 // A conn is one connection. One goroutine at a time uses it.
@@ -22,6 +24,7 @@ type conn struct {
 	listening bool   // it receives notifications
 	warning   string // the server's last one
 	tls       *tls.Config
+	received  *bounded.Conn // below TLS
 
 	stopReading context.CancelFunc // ends what readIdle has started
 	readingDone chan struct{}      // closed when that has ended
@@ -89,7 +92,8 @@ func (p *pool) readIdle(c *conn) {
 	done := c.readingDone
 	go func() {
 		defer close(done)
-		for c.WaitForNotification(ctx) == nil { // the driver calls notified
+		for c.WaitForNotification(ctx) == nil { // the driver calls notified, and keeps nothing
+			c.received.Forget()
 		}
 		if c.IsClosed() {
 			c.close()
@@ -145,7 +149,12 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 		if connected.Load() {
 			return nil, errClosed
 		}
-		return dial(ctx, network, addr)
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		c.received = bounded.New(conn)
+		return c.received, nil
 	}
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { p.notified(n.Payload) }
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {

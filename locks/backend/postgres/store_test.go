@@ -264,3 +264,27 @@ func TestListenerIsKept(t *testing.T) {
 		s.pool.put(listener)
 	}
 }
+
+// TestLongWatch receives more notifications than an answer may be long. The connection that
+// only listens is kept.
+func TestLongWatch(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	ctx := storetest.Within(t, realserver.Ready)
+	changes, err := s.Watch(ctx, "last")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := idleEnd(s)
+	channel := "pg_notify('" + s.pool.settings.channel() + "', "
+	server.Exec("SELECT count("+channel+"n || repeat('x', 7900))) FROM generate_series(1, 5000) n", "SELECT "+channel+"'last')")
+	select {
+	case <-over:
+		t.Error("the connection was closed")
+	case _, ok := <-changes:
+		if !ok {
+			t.Error("the watch has ended")
+		}
+	}
+}

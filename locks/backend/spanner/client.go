@@ -23,8 +23,8 @@ const (
 	// are far longer than a lease.
 	reconnectMax = time.Second
 	// maxAnswer is the longest answer that is read, in bytes. What a statement returns of a
-	// row has at most 64 Ki characters and 4 KiB.
-	maxAnswer = 64 << 20
+	// row has at most 64 Ki characters and 4 KiB, and a page has [locks.MaxList] rows.
+	maxAnswer = 20 << 20
 )
 
 // A client sends requests over one connection. It uses the service's generated client, and

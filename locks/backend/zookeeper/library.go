@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
@@ -19,7 +20,7 @@ func dialServer(ctx context.Context, e endpoint, certs *certificates) (net.Conn,
 	if e.err != nil {
 		return nil, e.err
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", e.addr)
+	conn, err := bounded.Dialer(new(net.Dialer).DialContext)(ctx, "tcp", e.addr)
 	if err != nil || certs == nil {
 		return conn, err
 	}

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 )
 
 // Numbers of ZooKeeper's protocol that the library does not export.
 const (
+	opGetData      = 4
+	opGetACL       = 6
+	opGetChildren  = 8
 	opPing         = 11
+	opGetChildren2 = 12
 	opCloseSession = -11
 	xidEvent       = -1
 	xidPing        = -2
@@ -25,10 +30,16 @@ const (
 	maxRequest = 128 << 10
 )
 
+// leastSizes are the requests whose answers begin with a number of elements, and the length
+// of the shortest such element, in bytes. The library allocates that number of elements
+// before it looks whether they are there.
+var leastSizes = map[int32]uint64{opGetData: 1, opGetACL: 12, opGetChildren: 4, opGetChildren2: 4}
+
 var (
 	errWithheld = errors.New("leaderrun itself closes sessions")
 	// errTooLong is final: another attempt would meet the same answer.
 	errTooLong = fmt.Errorf("an answer of the server (the list of contenders, or the record of the first) is longer than %d MiB", maxResponse>>20)
+	errTooFew  = errors.New("an answer of the server announces more elements than it has")
 )
 
 // A sessionConn is a connection for the library that already has the session. Only our
@@ -45,6 +56,8 @@ type sessionConn struct {
 	begun  bool   // the library reads packets
 	rest   []byte // read from the server, and not yet by the library
 	broken error  // why no more can be read
+
+	counted sync.Map // the numbers of the requests in leastSizes that are not answered, and the sizes there
 }
 
 // newSessionConn returns a sessionConn for a connection, with the answer to its connect
@@ -67,6 +80,9 @@ func (w *sessionConn) Write(p []byte) (int, error) {
 			return len(p), nil
 		case op == opCloseSession:
 			return 0, errWithheld
+		}
+		if size := leastSizes[op]; size > 0 {
+			w.counted.Store(xid, size)
 		}
 	}
 	if _, err := w.Conn.Write(p); err != nil {
@@ -100,15 +116,33 @@ func (w *sessionConn) next() {
 	}
 	p, zxid, err := readPacket(w.Conn)
 	if err == nil {
+		err = w.checkCount(p)
+	}
+	if err == nil {
 		w.connector.noteTransaction(zxid)
 		clear(p[8:16]) // the zxid, which the library reads and writes in two goroutines without a lock
 		w.rest = p
 		return
 	}
-	if errors.Is(err, errTooLong) {
+	if errors.Is(err, errTooLong) || errors.Is(err, errTooFew) {
 		w.connector.end(err)
 	}
 	w.broken, w.rest = err, w.connector.allWatchEvents()
+}
+
+// checkCount returns an error if an answer cannot have as many elements as it announces.
+func (w *sessionConn) checkCount(p []byte) error {
+	const head = 20
+	xid, code := outcome(p)
+	size, ok := w.counted.LoadAndDelete(xid)
+	if !ok || code != 0 || len(p) < head+4 {
+		return nil
+	}
+	n := binary.BigEndian.Uint32(p[head:])
+	if none := n == 1<<32-1; !none && uint64(n)*size.(uint64) > uint64(len(p)-head-4) { //nolint:forcetypeassert // Write stores no others
+		return errTooFew
+	}
+	return nil
 }
 
 // Close ends the connection, but not the session.
