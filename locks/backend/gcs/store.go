@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (s *store) dial(ctx context.Context) (*storage.Client, error) {
 	login := option.WithoutAuthentication()
 	hc := &http.Client{Transport: filter{s.transport}}
 	if !s.settings.anonymous() {
-		creds, err := credentials.DetectDefault(&credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl}})
+		creds, err := s.login()
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
@@ -105,12 +106,28 @@ func (s *store) dial(ctx context.Context) (*storage.Client, error) {
 		}
 		login, s.creds = option.WithAuthCredentials(creds), creds
 	}
+	hc.CheckRedirect = stay
 	opts := []option.ClientOption{login, option.WithHTTPClient(hc), storage.WithDisabledClientMetrics()}
 	if s.settings.endpoint != "" {
 		opts = append(opts, option.WithEndpoint(s.settings.endpoint+"/storage/v1/"))
 	}
 	return storage.NewClient(ctx, opts...)
 }
+
+// login looks for credentials.
+func (s *store) login() (*auth.Credentials, error) {
+	o := &credentials.DetectOptions{Scopes: []string{storage.ScopeFullControl}, Client: &http.Client{Transport: s.transport, Timeout: time.Minute, CheckRedirect: stay}}
+	creds, err := credentials.DetectDefault(o)
+	if err == nil && bytes.Contains(creds.JSON(), []byte("use_default_certificate_config")) {
+		o.Client = nil // only a client of the library has that certificate
+		return credentials.DetectDefault(o)
+	}
+	return creds, err
+}
+
+// stay makes a client return redirects instead of following them: what it would send to
+// another host has credentials.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Read implements [caslease.Store].
 func (s *store) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {

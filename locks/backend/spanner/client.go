@@ -1,8 +1,10 @@
 package spanner
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -86,7 +88,15 @@ func (c *client) search() {
 	if c.settings.anonymous() {
 		return
 	}
-	if c.creds, c.err = credentials.DetectDefault(&credentials.DetectOptions{Scopes: spanner.DefaultAuthScopes()}); c.err != nil {
+	// What would be sent to another host has credentials.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o := &credentials.DetectOptions{Scopes: spanner.DefaultAuthScopes(), Client: &http.Client{Timeout: time.Minute, CheckRedirect: stay}}
+	c.creds, c.err = credentials.DetectDefault(o)
+	if c.err == nil && bytes.Contains(c.creds.JSON(), []byte("use_default_certificate_config")) {
+		o.Client = nil // only a client of the library has that certificate
+		c.creds, c.err = credentials.DetectDefault(o)
+	}
+	if c.err != nil {
 		c.err = &credentialsError{c.err}
 	}
 }
