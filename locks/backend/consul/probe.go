@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
@@ -122,6 +123,9 @@ func (l *lock) judge(f *facts, to *locks.Servers) {
 	}
 	if least, err := time.ParseDuration(f.self.DebugConfig.SessionTTLMin); err == nil && least > l.o.TTL {
 		to.Find("ttl", locks.LevelWarning, fmt.Sprintf("the server grants no ttl below %v", least), "use --ttl "+least.String()+", or set session_ttl_min on the servers")
+	}
+	if s := l.client.settings; s.tls == nil && !s.socket && !hosts.Local(s.addr) && (s.token != "" || s.tokenFile != nil || s.auth != nil) {
+		to.Find("encryption", locks.LevelWarning, "the token goes over the network unencrypted", "enable TLS on the agent, and give cacert=FILE or tls=true; or use an agent on this machine")
 	}
 	if end := f.token.ExpirationTime; !end.IsZero() {
 		to.Find("token", locks.LevelWarning, "the ACL token expires at "+end.UTC().Format(time.RFC3339)+", and with it every lease", "replace it in time in a file that token-file= names")

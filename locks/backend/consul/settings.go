@@ -164,7 +164,7 @@ func (s *settings) keys(u *url.URL) error {
 
 func (s *settings) credentials(u *url.URL, getenv func(string) string) (err error) {
 	file, from := locks.Setting(u, getenv, "token-file", "CONSUL_HTTP_TOKEN_FILE")
-	s.tokenFile, err = reload.Open(from, func(contents [][]byte) (string, error) {
+	s.tokenFile, err = reload.OpenSecret(from, func(contents [][]byte) (string, error) {
 		return strings.TrimSpace(string(contents[0])), nil
 	}, file)
 	if err != nil {

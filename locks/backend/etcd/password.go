@@ -59,7 +59,7 @@ func userAndPassword(u *url.URL, getenv func(string) string) (user string, p pas
 	case file != "" && !explicit && p.word != "":
 		return "", p, locks.Usagef("both %s and a password (ETCDCTL_PASSWORD or ETCDCTL_USER) are set; unset one", from)
 	}
-	if p.file, err = reload.Open(from, onlyWord, file); err != nil {
+	if p.file, err = reload.OpenSecret(from, onlyWord, file); err != nil {
 		return "", p, locks.Usagef("%v", err)
 	}
 	if p.file == nil && p.word == "" {

@@ -61,7 +61,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 		return nil, err
 	}
 	var err error
-	if s.keys, err = reload.Open("gossip parameter key-file", parseKeys, q.Get("key-file")); err != nil {
+	if s.keys, err = reload.OpenSecret("gossip parameter key-file", parseKeys, q.Get("key-file")); err != nil {
 		return nil, locks.Usagef("%v", err)
 	}
 	if word := cmp.Or(q.Get("insecure"), "false"); word != "true" && word != "false" {

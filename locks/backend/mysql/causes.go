@@ -103,6 +103,8 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = hintReplica
 	case errors.Is(err, errEngine):
 		f.Hint = "without transactions a lock can be lost: ALTER TABLE " + s.settings.where() + " ENGINE = InnoDB"
+	case isNoKey(err):
+		f.Text, f.Hint = "the server does not speak TLS, and wants the password", hintKey
 	case isTLS(err):
 		f.Hint = hintTLS
 	case f.Kind == caslease.Unreachable:
@@ -121,6 +123,8 @@ func (s *store) kind(err error) caslease.Kind {
 		return caslease.Changed
 	case errors.Is(err, errEngine), errors.Is(err, locks.ErrUsage):
 		return caslease.Refused
+	case isNoKey(err):
+		return caslease.Denied
 	case errors.Is(err, errReadOnly), isTLS(err), causes.Unreachable(err), causes.Is[*net.DNSError](err) && !ended(err):
 		return caslease.Unreachable
 	case causes.Is[*connectError](err), errors.Is(err, driver.ErrBadConn):

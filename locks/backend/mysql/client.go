@@ -26,7 +26,8 @@ func openOptions(file, home string) (*reload.Value[options], error) {
 			return nil, nil
 		}
 	}
-	// The programs of MySQL ignore such a file, and we would then use another server.
+	// The programs of MySQL ignore such a file, and we would then use another server. They read
+	// one that others can read.
 	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o002 != 0 {
 		return nil, locks.Usagef("%s: %s can be written by anybody", setting, file)
 	}

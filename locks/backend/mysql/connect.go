@@ -78,6 +78,9 @@ func (c *connector) config(host string) *mysql.Config {
 	}
 	to.DialFunc = bounded.Dialer(new(net.Dialer).DialContext)
 	to.User, to.Passwd, to.DBName = c.settings.user, c.settings.secret(), c.settings.database
+	if to.Net != "unix" {
+		to.ServerPubKey = c.settings.serverKey
+	}
 	to.MultiStatements, to.MaxAllowedPacket = true, maxMessage
 	to.ConnectionAttributes = "program_name:leaderrun"
 	to.Logger = &mysql.NopLogger{} // the driver also returns what it would log

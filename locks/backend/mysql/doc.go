@@ -29,7 +29,7 @@
 //
 // What the URL omits is taken from the section [client] of the option file (host, port,
 // socket, user, password, database, ssl, ssl-mode, ssl-ca, ssl-cert, ssl-key,
-// ssl-verify-server-cert), and what that omits from MYSQL_HOST, MYSQL_TCP_PORT,
+// ssl-verify-server-cert, server-public-key-path, get-server-public-key), and what that omits from MYSQL_HOST, MYSQL_TCP_PORT,
 // MYSQL_UNIX_PORT, MYSQL_PWD and LEADERRUN_MYSQL_DATABASE; "mysql:" omits all. The default
 // user is the one who runs leaderrun, as with the program mysql. Other option files, and those
 // that a file includes, are not read. A file that anybody can write is refused; leaderrun
@@ -37,7 +37,10 @@
 //
 // If no setting is about TLS, it is spoken if the server offers it, and the server is not
 // verified. With cacert=, tls=true, or an ssl-mode that begins with VERIFY, the server is
-// verified, always with its name. With tls=false there is no TLS.
+// verified, always with its name. With tls=false there is no TLS. Without TLS, a server may
+// want the password encrypted with its own key, as MySQL 8 does. Anybody could give one, so
+// that is refused, unless server-public-key-path has the key, or get-server-public-key says
+// to trust any.
 //
 // # Liveness
 //

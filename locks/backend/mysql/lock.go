@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -27,6 +28,9 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	s, err := parse(u, os.Getenv)
 	if err != nil {
 		return nil, err
+	}
+	if i := slices.IndexFunc(s.hosts, s.trustsAnyKey); i >= 0 && (s.tls == nil || s.fallback) && o.Logger != nil {
+		o.Logger.Warn("get-server-public-key is set: without TLS, the password goes to whoever answers", "server", s.hosts[i])
 	}
 	return caslease.New(newStore(s, o.ConnectTimeout), traits(s), o), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
@@ -152,10 +153,23 @@ func (s *store) addFindings(hosts []host, to *locks.Servers) {
 		to.Find("primary", locks.LevelError, fmt.Sprintf("%d hosts accept writes, and each grants the same locks", len(primaries)), "set read_only on all but one; name only hosts of one cluster")
 	}
 	p := primaries[0]
+	s.encryption(p, to)
 	p.durability(to)
 	p.replication(to)
 	s.access(p, to)
 	to.Find("notify", locks.LevelOK, "MySQL notifies nobody: waiters look every second, and a holder notices requests and losses when it renews", "")
+}
+
+// encryption reports what others on the way to the host could do.
+func (s *store) encryption(h host, to *locks.Servers) {
+	const fix = "enable TLS on the server, and verify it (cacert=FILE, or tls=true)"
+	switch {
+	case h.TLS != "" || hosts.Local(h.Address):
+	case s.settings.trustsAnyKey(h.Address):
+		to.Find("encryption", locks.LevelWarning, "TLS is not spoken, and the password goes to whoever answers (get-server-public-key)", fix)
+	default:
+		to.Find("encryption", locks.LevelWarning, "TLS is not spoken: others on the way can read and change what is sent", fix)
+	}
 }
 
 func (h host) galera() bool { return isOn(h.facts["wsrep_on"]) }

@@ -30,6 +30,8 @@ type settings struct {
 
 	tls      *tlsfiles.Source // nil: TLS is not spoken
 	fallback bool             // without TLS, if the server does not speak it
+
+	serverKey string // the driver's name for the key that a server without TLS has; "": the one that it gives
 }
 
 // parse reads a URL. What it omits comes from the option file, and what that omits from the
@@ -59,6 +61,9 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 		return nil, locks.Usagef("invalid database name %q (want at most %d characters, and no slash)", locks.Abbreviate(s.database), maxIdentifier)
 	}
 	if s.hosts, err = addresses(u, o, getenv); err != nil {
+		return nil, err
+	}
+	if err = s.setServerKey(o); err != nil {
 		return nil, err
 	}
 	return s, s.encrypt(u, o)

@@ -74,7 +74,7 @@ func (r *rig) store(t testing.TB, schema, addr string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newStore(s, realserver.Ready)
+	return newStore(s, realserver.Ready, nil)
 }
 
 func (r *rig) config(open locks.Opener) lockstest.Config {

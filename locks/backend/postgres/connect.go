@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ type conn struct {
 	warning   string // the server's last one
 	tls       *tls.Config
 	received  *bounded.Conn // below TLS
+	cleartext bool          // the password was sent in clear text
 
 	stopReading context.CancelFunc // ends what readIdle has started
 	readingDone chan struct{}      // closed when that has ended
@@ -44,6 +46,8 @@ var (
 type pool struct {
 	settings *settings
 	timeout  time.Duration
+	log      *slog.Logger         // nil discards
+	warned   sync.Once            // that a password was sent in clear text
 	notified func(payload string) // called for each notification
 	ctx      context.Context      // ends with the pool
 	end      context.CancelFunc
@@ -156,6 +160,14 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 		c.received = bounded.New(conn)
 		return c.received, nil
 	}
+	watchPassword(config, func(addr string) {
+		c.cleartext = true
+		p.warned.Do(func() {
+			if p.log != nil {
+				p.log.Warn("the password goes over the network unencrypted; use sslmode=verify-full, or require_auth=scram-sha-256", "server", addr)
+			}
+		})
+	})
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { p.notified(n.Payload) }
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {

@@ -34,9 +34,9 @@
 // PGPASSWORD, PGPASSFILE, PGSERVICE, PGSERVICEFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT,
 // PGSSLKEY, PGSSLPASSWORD, PGOPTIONS, and psql's other variables for the parameters above;
 // "postgres:" omits all. A password after the "?" is refused. So are PGHOSTADDR,
-// PGREQUIREPEER, PGSSLCRL and PGSSLCRLDIR, which the driver does not know. Unlike psql,
-// leaderrun accepts a passfile that others can read. Files are read again for each
-// connection. With several hosts, leaderrun uses the first that accepts writes.
+// PGREQUIREPEER, PGSSLCRL and PGSSLCRLDIR, which the driver does not know. A password from a
+// passfile that others can read or write is refused; psql ignores it. Files are read again for
+// each connection. With several hosts, leaderrun uses the first that accepts writes.
 //
 // # Liveness
 //

@@ -28,12 +28,24 @@ func (s *settings) addFindings(hosts []host, to *locks.Servers) {
 		to.Find("primary", locks.LevelError, fmt.Sprintf("%d hosts are primaries, and each grants the same locks", len(primaries)), "make sure that there is one primary; name only hosts of one cluster")
 	}
 	p := primaries[0]
+	p.encryption(to)
 	p.facts.durability(to)
 	p.facts.access(s, to)
 	if p.pooled {
 		to.Find("notify", locks.LevelWarning, "a pooler is in between: waiters look every second, and a holder notices requests and losses when it renews", "give leaderrun an address of the server itself")
 	} else {
 		to.Find("notify", locks.LevelOK, "the server notifies waiters at once", "")
+	}
+}
+
+// encryption reports what others on the way to the host could do.
+func (h host) encryption(to *locks.Servers) {
+	const fix = "enable TLS on the server, and verify it with sslmode=verify-full and sslrootcert=FILE"
+	switch {
+	case h.cleartext:
+		to.Find("encryption", locks.LevelWarning, "the password goes over the network unencrypted", fix+"; or let the server want SCRAM, and set require_auth=scram-sha-256")
+	case h.exposed:
+		to.Find("encryption", locks.LevelWarning, "TLS is not spoken: others on the way can read and change what is sent, and whoever answers can ask for the password", fix)
 	}
 }
 

@@ -28,7 +28,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return caslease.New(newStore(s, o.ConnectTimeout), traits(s), o), nil
+	return caslease.New(newStore(s, o.ConnectTimeout, o.Logger), traits(s), o), nil
 }
 
 func traits(s *settings) caslease.Traits {

@@ -18,8 +18,10 @@ import (
 // A host is one of the URL's, with its answers.
 type host struct {
 	locks.Server
-	facts  facts
-	pooled bool
+	facts     facts
+	pooled    bool
+	cleartext bool // the password went there in clear text
+	exposed   bool // others may read what goes there
 }
 
 // facts are the answers to factsSQL. A fact that our user may not see has its zero value.
@@ -93,6 +95,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 	}
 	h.Version, h.Role, h.pooled = h.facts.version, h.facts.role, c.pooled
 	h.TLS, h.Expires = c.encryption()
+	h.cleartext, h.exposed = c.cleartext, exposed(c.Conn())
 	return h, nil
 }
 

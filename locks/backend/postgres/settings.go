@@ -35,6 +35,9 @@ type settings struct {
 	hosts    []string // "host:port", for messages and for doctor
 	database string
 	user     string
+
+	passfile        string // the file where psql looks for passwords
+	withoutPassfile string // for the driver, if it is not to look there
 }
 
 // parse reads the URL. The driver takes what it omits from where psql does. All errors
@@ -65,6 +68,9 @@ func parse(u *url.URL) (*settings, error) {
 	}
 	to.OmitHost = false
 	s.conn = to.String()
+	s.passfile = passwordFile(u)
+	to.RawQuery = strings.Join(append(slices.DeleteFunc(strings.Split(to.RawQuery, "&"), func(p string) bool { return p == "" || strings.HasPrefix(p, "passfile=") }), "passfile="+url.QueryEscape(os.DevNull)), "&")
+	s.withoutPassfile = to.String()
 	c, err := s.config()
 	if err != nil {
 		return nil, locks.Usagef("postgres: %v", err)
@@ -102,6 +108,9 @@ func (s *settings) config() (*pgconn.Config, error) {
 	c, err := pgconn.ParseConfig(s.conn)
 	if err != nil {
 		return nil, errors.New(locks.Printable(reason(err)))
+	}
+	if err := s.checkPasswordFile(c); err != nil {
+		return nil, err
 	}
 	c.MaxProtocolMessageBodyLen = maxMessage
 	if c.RuntimeParams["application_name"] == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -23,10 +24,10 @@ type store struct {
 // errChanged says that no row has that version.
 var errChanged = errors.New("the row has changed")
 
-func newStore(s *settings, timeout time.Duration) *store {
+func newStore(s *settings, timeout time.Duration, log *slog.Logger) *store {
 	st := &store{}
 	ctx, end := context.WithCancel(context.Background())
-	st.pool = &pool{settings: s, timeout: timeout, notified: st.hub.notify, ctx: ctx, end: end}
+	st.pool = &pool{settings: s, timeout: timeout, log: log, notified: st.hub.notify, ctx: ctx, end: end}
 	return st
 }
 

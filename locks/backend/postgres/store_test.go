@@ -30,7 +30,7 @@ func openStore(t *testing.T, address string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := newStore(s, 10*time.Second)
+	st := newStore(s, 10*time.Second, nil)
 	t.Cleanup(func() { _ = st.Close() })
 	return st
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // findings reports on the servers.
@@ -129,6 +130,11 @@ func (l *lock) aclFinding(ctx context.Context) locks.Finding {
 		f.Level, f.Text = locks.LevelOK, "only some users can create or delete nodes below "+root
 	}
 	return f
+}
+
+// allLocal reports whether all servers are on this machine.
+func allLocal(servers []string) bool {
+	return !slices.ContainsFunc(servers, func(addr string) bool { return !hosts.Local(addr) })
 }
 
 // forAll reports whether an ACL entry lets anybody change the nodes below.

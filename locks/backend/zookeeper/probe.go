@@ -59,6 +59,9 @@ func (l *lock) report(ctx context.Context, all []probed) locks.Servers {
 	}
 	if served {
 		out.Findings = append(out.Findings, l.aclFinding(ctx))
+		if s := l.settings; s.tls == nil && len(s.users.now()) > 0 && !allLocal(s.servers) {
+			out.Find("encryption", locks.LevelWarning, "the password goes over the network unencrypted", "enable TLS on the servers, and give cacert=FILE or tls=true")
+		}
 	}
 	out.Findings = out.Findings[:min(len(out.Findings), locks.MaxFindings)]
 	return out

@@ -37,7 +37,7 @@ func newUsers(u *url.URL, getenv func(string) string) (*users, error) {
 	case file != "" && u.User != nil:
 		return nil, locks.Usagef("the zk URL has both a user and auth-file; omit one")
 	case file != "":
-		if s.file, err = reload.Open("auth-file", onlyUsers, file); err != nil {
+		if s.file, err = reload.OpenSecret("auth-file", onlyUsers, file); err != nil {
 			return nil, locks.Usagef("%v", err)
 		}
 	case word != "" && !isUser(word):

@@ -4,12 +4,23 @@ package hosts
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
+
+// Local reports whether an address, "host:port" or the path of a socket, is on this machine.
+func Local(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return strings.HasPrefix(addr, "/")
+	}
+	ip, _ := netip.ParseAddr(host)
+	return host == "localhost" || ip.Unmap().IsLoopback()
+}
 
 // Parse parses a list like "a,b:1,[::1]:2". Servers without a port get the given one. An empty
 // list means this machine. Errors wrap locks.ErrUsage; from says where the list comes from.

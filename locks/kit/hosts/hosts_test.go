@@ -35,3 +35,15 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]bool{
+		"/run/s": true, "localhost:1": true, "127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true,
+		"10.0.0.1:1": false, "[fe80::1]:1": false, "localhost.example.com:1": false, "0.0.0.0:1": false, "db": false,
+	} {
+		if got := hosts.Local(addr); got != want {
+			t.Errorf("%s: got %v", addr, got)
+		}
+	}
+}

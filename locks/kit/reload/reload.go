@@ -4,12 +4,16 @@ package reload
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // A Value is parsed from one file, or from several that belong together. The files are read
@@ -20,6 +24,7 @@ type Value[T any] struct {
 	setting string
 	parse   func(contents [][]byte) (T, error)
 	files   []string
+	secret  bool
 
 	mu       sync.Mutex
 	contents [][]byte // of the files, from which the value was parsed
@@ -36,6 +41,28 @@ func Open[T any](setting string, parse func(contents [][]byte) (T, error), files
 	}
 	v := &Value[T]{setting: setting, parse: parse, files: files}
 	return v, v.read()
+}
+
+// OpenSecret is Open for a file with a password, a token or a key. Like libpq, it refuses a
+// file that others can read, and also one that others than root could have written.
+func OpenSecret[T any](setting string, parse func(contents [][]byte) (T, error), file string) (*Value[T], error) {
+	if file == "" {
+		return nil, nil
+	}
+	v := &Value[T]{setting: setting, parse: parse, files: []string{file}, secret: true}
+	return v, v.read()
+}
+
+// checkSecret returns an error if others have access to a file.
+func checkSecret(file string) error {
+	_, info, err := trust.File(file)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 { // Windows has no such bits
+		err = errors.New("it can be read by anyone")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use %s: %w", file, err)
+	}
+	return nil
 }
 
 // Now returns the current value; for a nil Value it is the zero value. If the files can no
@@ -58,6 +85,11 @@ func (v *Value[T]) Now(log *slog.Logger) (value T) {
 func (v *Value[T]) read() error {
 	var contents [][]byte
 	for _, file := range v.files {
+		if v.secret {
+			if err := checkSecret(file); err != nil {
+				return fmt.Errorf("%s: %w", v.setting, err)
+			}
+		}
 		b, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", v.setting, err)

@@ -2,10 +2,12 @@ package reload_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,5 +71,36 @@ func TestValue(t *testing.T) {
 	none, err := reload.Open("setting", parse, "")
 	if got := v.Now(nil) + none.Now(nil); got != "cb" || err != nil {
 		t.Errorf("without a log, and without a file: %q, %v", got, err)
+	}
+}
+
+// TestSecret reads a file with a secret, to which others have access or not.
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such modes")
+	}
+	file := filepath.Join(t.TempDir(), "password")
+	parse := func(contents [][]byte) (string, error) { return string(contents[0]), nil }
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, err := reload.OpenSecret("password-file", parse, file)
+	if err != nil || v.Now(nil) != "x" {
+		t.Fatal(err)
+	}
+	for mode, want := range map[os.FileMode]string{0o400: "", 0o440: "", 0o640: "", 0o604: "read by anyone", 0o602: "written by anyone", 0o666: "written by anyone"} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reload.OpenSecret("password-file", parse, file); (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("mode %o: %v; want %q", mode, err, want)
+		}
+		if got := v.Now(nil); got != "x" {
+			t.Errorf("mode %o: the value has become %q", mode, got)
+		}
+	}
+	if v, err := reload.OpenSecret("password-file", parse, ""); v != nil || err != nil {
+		t.Errorf("without a file: %v, %v", v, err)
 	}
 }

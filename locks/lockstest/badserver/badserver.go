@@ -4,6 +4,8 @@ package badserver
 
 import (
 	"bytes"
+	"crypto/rsa"
+	"crypto/sha1"
 	"encoding/binary"
 	"io"
 	"net"
@@ -105,6 +107,22 @@ func message(kind byte, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4)), body...)
 }
 
+// PostgresLogin asks for the password by a method of the protocol, with a salt if that is MD5,
+// reports the answer, and refuses it.
+func PostgresLogin(method byte, got func(answer string)) Answer {
+	return func(c net.Conn) {
+		buf := make([]byte, 64<<10)
+		_, _ = c.Read(buf)
+		_, _ = c.Write(message('R', append([]byte{0, 0, 0, method}, make([]byte, int(method-3)*2)...)))
+		n, err := c.Read(buf)
+		if err != nil || n < 5 {
+			return
+		}
+		got(string(buf[5:n]))
+		_, _ = c.Write(message('E', []byte("SFATAL\x00VFATAL\x00C28P01\x00Mrefused\x00\x00")))
+	}
+}
+
 // PostgresRows lets everybody in, and answers each query with rows without end.
 func PostgresRows(c net.Conn) {
 	buf := make([]byte, 64<<10)
@@ -136,6 +154,35 @@ func MySQLPacket(c net.Conn) {
 		if _, err := c.Write(packet(n, strings.Repeat("A", 1<<24-1))); err != nil {
 			return
 		}
+	}
+}
+
+// MySQLKey wants the password, encrypted with its own key, and reports what it has decrypted.
+func MySQLKey(key *rsa.PrivateKey, public []byte, got func(password string)) Answer {
+	const seed = "12345678123456789012"
+	return func(c net.Conn) {
+		buf := make([]byte, 64<<10)
+		_, _ = c.Write(packet(0, strings.Replace(mysqlGreeting, "\xff\xf7", "\xff\xf6", 1)+"caching_sha2_password\x00"))
+		_, _ = c.Read(buf)
+		_, _ = c.Write(packet(2, "\x01\x04")) // the whole login
+		n, err := c.Read(buf)
+		next := byte(4)
+		if n == 5 && buf[4] == 2 { // what is the key?
+			_, _ = c.Write(packet(next, "\x01"+string(public)))
+			n, err = c.Read(buf)
+			next += 2
+		}
+		if err != nil || n < 4 {
+			return
+		}
+		text, err := rsa.DecryptOAEP(sha1.New(), nil, key, buf[4:n], nil)
+		if err == nil {
+			for i := range text {
+				text[i] ^= seed[i%len(seed)]
+			}
+			got(strings.TrimRight(string(text), "\x00"))
+		}
+		_, _ = c.Write(packet(next, "\xff\x15\x04#28000Access denied"))
 	}
 }
 
