@@ -69,7 +69,9 @@ func transient(err error) bool {
 		}
 	}
 	text := strings.ToLower(err.Error())
-	return !causes.Is[*net.DNSError](err) && !strings.Contains(text, "tls: ") && !strings.Contains(text, "malformed http")
+	// An alert may come from a proxy that is being replaced, unless it is about certificates.
+	alert := strings.Contains(text, "remote error: tls: ") && !strings.Contains(text, "certificate")
+	return !causes.Is[*net.DNSError](err) && (alert || !strings.Contains(text, "tls: ")) && !strings.Contains(text, "malformed http")
 }
 
 // plain is the text of an error without what libraries add.
@@ -96,7 +98,7 @@ func lasting() []causes.Cause {
 // Only their texts differ.
 func known(tls bool) (all []causes.Cause) {
 	if tls {
-		all = append(tlsfiles.Causes(files), causes.Cause{Pattern: "remote error: tls: ", Denied: true, Hint: tlsfiles.HintCert(files + "CLIENT_")})
+		all = tlsfiles.Causes(files)
 	}
 	return slices.Concat(all, lasting(), causes.Connecting("a Consul agent"), []causes.Cause{
 		{Pattern: "i/o timeout", Hint: causes.HintSilent},

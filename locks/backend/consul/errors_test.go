@@ -1,6 +1,7 @@
 package consul_test
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
@@ -52,6 +53,11 @@ func troubles(t *testing.T) []troubled {
 		t.Cleanup(h.Close)
 		return h.Listener.Addr().String()
 	}
+	old := httptest.NewUnstartedServer(http.NotFoundHandler())
+	old.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	old.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+	old.StartTLS()
+	t.Cleanup(old.Close)
 	hole := faultproxy.New(t, plain.Addr())
 	hole.CutAll()
 	ssh := drive.Listen(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
@@ -69,6 +75,7 @@ func troubles(t *testing.T) []troubled {
 		{"TLS to plain port", plain.Addr() + "?tls=true", locks.ErrUnavailable, "does not speak it", "does not speak TLS", false},
 		{"unknown CA", secure.Addr() + "?cacert=" + other.CertFile, locks.ErrUnavailable, "signed by unknown authority", "cacert=FILE", false},
 		{"other name", secure.Addr() + "?servername=x.example&cacert=" + ca.CertFile, locks.ErrUnavailable, "not x.example", "servername=NAME", false},
+		{"alert", old.Listener.Addr().String() + "?tls=true", locks.ErrUnavailable, "protocol version", "", true},
 		{"no client certificate", mutual.Addr() + "?cacert=" + ca.CertFile, locks.ErrDenied, "certificate", "cert=FILE", false},
 		{"other datacenter", plain.Addr() + "?dc=dc9", locks.ErrUnavailable, "No path to datacenter", "dc=", false},
 		{"namespace", plain.Addr() + "?namespace=x", locks.ErrUsage, "Enterprise", "", false},
