@@ -45,9 +45,11 @@ func (s *session) end(err error) bool {
 		// reveal the loss.
 		s.lose(&remoteError{class: locks.ErrLost, text: err.Error()})
 	}
-	kept := s.hasTerm()
+	// We keep our end of the pipe if the next helper reads what this one has not, or if the
+	// guard of a job that is about to start gets it.
+	kept := s.hasTerm() || s.grant != nil && !errors.Is(err, errReleased) && !errors.Is(err, errClosed)
 	s.mu.Unlock()
-	if kept { // by us: the next helper reads what this one has not
+	if kept {
 		s.kill()
 	} else {
 		_ = s.in.Close()

@@ -178,6 +178,7 @@ var plots = append(deaths(), []plot{
 		r.say(`{"id":%s,"result":%s}`, r.next(methodAcquire), granted)
 		return r.dwell()
 	}, "acquire", "before open"},
+	{"straygrant", line("straygrant", methodAcquire, `{"id":ID,"result":`+granted+`}`+"\n"+`{"id":99,"result":{}}`), "renew", "to no request"},
 	{"tokenless", line("tokenless", methodAcquire, `{"id":ID,"result":{"ttl_ns":1}}`), "acquire", "without a token"},
 	{"negtoken", line("negtoken", methodAcquire, `{"id":ID,"result":{"token":-1}}`), "acquire", "not a message"},
 	{"hugetoken", line("hugetoken", methodAcquire, `{"id":ID,"result":{"token":18446744073709551616}}`), "acquire", "not a message"},
@@ -363,6 +364,29 @@ func TestRogues(t *testing.T) {
 			}
 			checkNotLost(t, l)
 		})
+	}
+}
+
+// TestBrokenAfterGrant breaks the protocol right after the grant. The guard of the job, which
+// is starting meanwhile, must still be given the helper's input: the next renewal tells what
+// has happened.
+func TestBrokenAfterGrant(t *testing.T) {
+	t.Parallel()
+	l := start(t, "straygrant://h/", options())
+	if _, err := l.Acquire(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the session has ended", func() bool { return isClosed(l.last().gone) })
+	input, _ := l.ReleaseMessage()
+	if _, err := input.Stat(); err != nil {
+		t.Errorf("the input cannot be passed on: %v", err)
+	}
+	if err := l.Renew(t.Context()); err == nil || !strings.Contains(err.Error(), "to no request") {
+		t.Errorf("renew: %v", err)
+	}
+	_ = l.Close()
+	if _, err := input.Stat(); err == nil {
+		t.Error("the input is still open")
 	}
 }
 
