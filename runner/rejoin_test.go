@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"syscall"
 	"testing"
@@ -179,14 +180,31 @@ func TestNoResign(t *testing.T) {
 	})
 }
 
+func TestNoResignOften(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.NoResign = true
+		r.job.begin = runs(10*time.Minute, 0)
+		for range 2 * maxRefused {
+			r.at(time.Minute, func() { r.asked <- Request{By: "ops"}.Encode() })
+		}
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		if got := len(r.logged(slog.LevelWarn)); got != maxRefused {
+			t.Errorf("%d refusals were logged; want %d", got, maxRefused)
+		}
+	})
+}
+
 func TestResignGarbage(t *testing.T) {
 	for _, text := range []string{"", "no", `[]`, `{"by":1}`, "\xff"} {
 		bubbleIn(t, func(t *testing.T, r *rig) {
 			r.job.begin = runs(2*time.Minute, 0)
-			r.at(time.Minute, func() { r.asked <- []byte(text) })
+			for range 3 {
+				r.at(time.Minute, func() { r.asked <- []byte(text) })
+			}
 			exit, err := r.run()
 			r.ended(exit, err, proc.Exit{})
-			r.warned("ignored an invalid request")
+			r.warned("ignored an invalid request; others of this term are not logged")
 		})
 	}
 }

@@ -22,6 +22,9 @@ type Request struct {
 // maxRequestText is the maximum length of each text of a request, in bytes.
 const maxRequestText = 200
 
+// maxRefused is how many requests of a term are logged as refused: anybody can send more.
+const maxRefused = 20
+
 // Encode returns the request as locks.Asker.Ask takes it.
 func (r Request) Encode() []byte {
 	b, err := json.Marshal(r)
@@ -36,7 +39,10 @@ func (r Request) Encode() []byte {
 func (t *term) resignFor(request []byte) error {
 	var r Request
 	if json.Unmarshal(request, &r) != nil {
-		t.report.log.Warn("ignored an invalid request")
+		if !t.ignored {
+			t.ignored = true
+			t.report.log.Warn("ignored an invalid request; others of this term are not logged")
+		}
 		return nil
 	}
 	reason := "asked to resign"
@@ -47,7 +53,9 @@ func (t *term) resignFor(request []byte) error {
 		reason += ": " + short(r.Reason)
 	}
 	if t.c.NoResign {
-		t.report.log.Warn("refused to resign", "err", reason)
+		if t.refused++; t.refused <= maxRefused {
+			t.report.log.Warn("refused to resign", "err", reason)
+		}
 		return nil
 	}
 	return t.report.resigned(reason)

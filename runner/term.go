@@ -38,6 +38,8 @@ type term struct {
 	gaveUp     bool          // the job failed too often
 	unkillable bool          // processes of a task are left that we could not kill
 	sent       os.Signal     // the signal that ends us, or nil
+	ignored    bool          // an invalid request was logged
+	refused    int           // requests to resign that were refused
 }
 
 // newTerm begins a term.
