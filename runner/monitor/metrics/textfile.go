@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -86,15 +87,15 @@ func (t *textfile) write(from prometheus.Gatherer, lock string, led bool) error 
 	return nil
 }
 
+// replace writes the file with the mode that the umask allows: node_exporter runs as another
+// user, and os.CreateTemp would let only us read it.
 func replace(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // that others can read it is the point
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	if err == nil {
-		err = f.Chmod(0o644) // node_exporter runs as another user
-	}
 	if e := f.Close(); err == nil {
 		err = e
 	}

@@ -114,9 +114,6 @@ func TestCountersCarryOn(t *testing.T) {
 	if err != nil || len(names) != 1 {
 		t.Errorf("there are %v, %v; want the file alone", names, err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode() != 0o644 {
-		t.Errorf("got %v, %v; want mode 0644", info.Mode(), err)
-	}
 }
 
 // TestGarbageIsReplaced: the file is not one of metrics, or has metrics of others.
