@@ -2,6 +2,9 @@ module github.com/leaderrun/leaderrun
 
 go 1.26.0
 
+// Earlier patches have known vulnerabilities.
+toolchain go1.26.8
+
 // A third party's module in all but name: nobody who installs all programs wants its.
 ignore ./examples/leaderrun-shelf
 
