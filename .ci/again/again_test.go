@@ -17,6 +17,7 @@ const late = `--- FAIL: TestA (1.00s)
     --- FAIL: TestA/x (1.00s)
         a_test.go:1: fine so far
         a_test.go:2: too late
+        process.go:75: the end of the log of a server:
         a_test.go:3: to repeat: go test -count 1 -v -run '^TestA$/^x$' example.com/b
 FAIL
 FAIL	example.com/b	3.4s

@@ -21,6 +21,7 @@ var (
 	failedPackage = regexp.MustCompile(`^FAIL[ \t]+([^ \t\n]+)`)
 	endOfPackage  = regexp.MustCompile(`^(ok|\?|FAIL)[ \t]+[^ \t]`)
 	assertion     = regexp.MustCompile(`^\s+(\S+\.go:\d+: .*)`)
+	beside        = regexp.MustCompile(`to repeat: |: the end of the log of `) // what a test says besides
 )
 
 // unexcused are the lines after which nothing of a package is repeated. Programs that tests run
@@ -49,7 +50,7 @@ func failures(log string) (all []failure, err error) {
 		if m := failedTest.FindStringSubmatch(line); m != nil {
 			found = append(found, failure{test: m[1]})
 		}
-		if m := assertion.FindStringSubmatch(line); m != nil && len(found) > 0 && !strings.Contains(line, "to repeat: ") {
+		if m := assertion.FindStringSubmatch(line); m != nil && len(found) > 0 && !beside.MatchString(line) {
 			found[len(found)-1].assertion = m[1]
 		}
 		if !endOfPackage.MatchString(line) {
