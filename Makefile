@@ -25,10 +25,10 @@ HISTORY = $(CACHE)/repetitions
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults mutants packages servers lint vet cross bench fuzz snapshot goreleaser compressed clean
+.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults fault-mutants packages servers lint vet cross bench fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 RELEASED = CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '-s -w'
 
@@ -115,7 +115,7 @@ test-long: packages servers goreleaser ## what takes minutes more: elections, fl
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestFaults$$' ./faults
 
-mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
+fault-mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
 	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
 
 packages: ## install the Debian packages that tests need, as root

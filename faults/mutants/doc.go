@@ -1,8 +1,8 @@
 // Package mutants shows that the fault suite can fail. It is a set of deliberate
 // defects, one patch each, of the kind that the suite must find:
 //
-//	make mutants                            all of them
-//	make mutants FAULTS_MUTANTS=token       those whose names match
+//	make fault-mutants                            all of them
+//	make fault-mutants FAULTS_MUTANTS=token       those whose names match
 //
 // TestMutants applies each to a copy of the tree and runs the commands that must find
 // it. If a command passes there, the suite does not see the defect.
