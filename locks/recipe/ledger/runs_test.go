@@ -155,21 +155,21 @@ func TestFinishBounds(t *testing.T) {
 	}
 }
 
-// A run that its own term takes back is not done, and other runs are.
-func TestUnfinish(t *testing.T) {
+// TestLast: the run that ended last counts, whatever its schedule and its window.
+func TestLast(t *testing.T) {
 	t.Parallel()
-	var r Record
-	for window := range int64(3) {
-		if err := r.Finish("day", Run{Window: window, Token: 7 + uint64(window)}); err != nil {
-			t.Fatal(err)
+	r := new(Record)
+	if schedule, run, ok := r.Last(); ok {
+		t.Errorf("of an empty record: %q, %+v", schedule, run)
+	}
+	for schedule, runs := range map[string][]Run{"day": {{Window: 1, At: 7}, {Window: 2, At: 5}}, "hour": {{Window: 9, At: 6}}} {
+		for _, run := range runs {
+			if err := r.Finish(schedule, run); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	r.Unfinish("night", 1, 8)
-	r.Unfinish("day", 1, 7) // another term's
-	r.Unfinish("day", 2, 9)
-	for window, want := range []bool{true, true, false} {
-		if _, done := r.Done("day", int64(window)); done != want {
-			t.Errorf("window %d is done: %v, want %v", window, done, want)
-		}
+	if schedule, run, ok := r.Last(); schedule != "day" || run != (Run{Window: 1, At: 7}) || !ok {
+		t.Errorf("got %q, %+v, %v", schedule, run, ok)
 	}
 }

@@ -225,3 +225,17 @@ func TestNewCandidate(t *testing.T) {
 		t.Error("asks before it campaigns")
 	}
 }
+
+// TestBound: a voter knows whom it is bound to, until that ends.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	v := voters(0, "1")[0]
+	a, _ := candidate(t, "a").Ask(opened)
+	v.Vote(opened, a)
+	for at, want := range map[clock.Instant]Term{opened: a.Term, opened.Add(lease) - 1: a.Term, opened.Add(lease): {}} {
+		to, left := v.Bound(at)
+		if to != want || left != max(0, opened.Add(lease).Sub(at)) {
+			t.Errorf("%v after the vote: bound to %v for %v; want %v", at.Sub(opened), to, left, want)
+		}
+	}
+}
