@@ -1,0 +1,87 @@
+package caslease_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// TestForeignCell: what is in a cell that cannot be read is not known. So its record is not
+// none, and a request does not replace it.
+func TestForeignCell(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		const why = "is too large to be read"
+		for _, cell := range []string{leaseCell, requestCell} {
+			s.Edit(cell, func(c *caslease.Cell) { c.Foreign = why })
+		}
+		before, _ := s.Cell(requestCell)
+		l := at(t, s, options("a"))
+		for name, do := range map[string]func() error{
+			"acquire": func() error { _, err := l.Acquire(drive.Context(t), true); return err },
+			"inspect": func() error { _, err := l.(locks.Inspector).Inspect(drive.Context(t)); return err },
+			"record":  func() error { _, err := l.(locks.Recorder).Record(drive.Context(t)); return err },
+			"ask":     func() error { return l.(locks.Asker).Ask(drive.Context(t), 1, []byte("x")) },
+			"break":   func() error { return breaks(t, l, 1) },
+			"forget":  func() error { return forget(t, l) },
+		} {
+			if err := do(); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %v; want ErrUnavailable that says why", name, err)
+			}
+		}
+		if after, _ := s.Cell(requestCell); after.Version != before.Version {
+			t.Error("the cell of requests has changed")
+		}
+	})
+}
+
+// TestStoresLeaseEnds: the store has ended its lease. Whether the cell is as it was or not, the
+// holder learns of that by its next request, and its release changes nothing.
+func TestStoresLeaseEnds(t *testing.T) {
+	t.Parallel()
+	for name, changed := range map[string]bool{"and nothing else": false, "and the cell has changed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSim(caslease.ByLease)
+				l := at(t, s, options("a"))
+				drive.Hold(t, l)
+				s.mu.Lock()
+				s.cells[leaseCell].lease = ""
+				s.mu.Unlock()
+				if changed {
+					s.Edit(leaseCell, func(*caslease.Cell) {})
+				}
+				if err := renew(t, l); !errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "ended") {
+					t.Errorf("renew: %v; want ErrLost, as the lease has ended", err)
+				}
+				b := at(t, s, options("b"))
+				drive.Hold(t, b)
+				drive.Release(t, l)
+				drive.Renew(t, b)
+			})
+		})
+	}
+}
+
+// TestForgetLeased: a cell on which the store still has a lease is not deleted, even if its
+// state says that the lock is free.
+func TestForgetLeased(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByLease)
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		s.SetState(leaseCell, strings.Replace(stateOf(t, s), `"held"`, `"free"`, 1))
+		if err := forget(t, at(t, s, options("b"))); !errors.Is(err, locks.ErrHeld) {
+			t.Errorf("got %v; want ErrHeld", err)
+		}
+		if _, ok := s.Cell(leaseCell); !ok {
+			t.Error("the cell was deleted")
+		}
+	})
+}
