@@ -79,6 +79,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"v":1,"slots":{"65":{}}}`, "slot 65 of 0 is out of range"},
 		{`{"v":1,"slots":{"-1":{}}}`, "slot -1 of 0"},
 		{`{"v":1,"slots":{"1":{"n":65}}}`, "slot 1 of 65"},
+		{`{"v":1,"slots":{"1":{"n":-1}}}`, "slot 1 of -1"},
 		{`{"v":1,"slots":{"x":{}}}`, "slots: "},
 		{run(`{"spec":""}`), "has 0 bytes"},
 		{run(`{"spec":"` + strings.Repeat("x", 129) + `"}`), "has 129 bytes"},
@@ -95,6 +96,20 @@ func TestReadRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "read the lock's record: ") {
 			t.Errorf("%.60s: got %v, want an error with %q", tt.text, err, tt.want)
 		}
+	}
+}
+
+// TestReadAccepts: Read accepts the extremes of what it does not refuse.
+func TestReadAccepts(t *testing.T) {
+	t.Parallel()
+	const head, tail = `{"v":1,"x":"`, `"}`
+	for _, text := range []string{
+		head + strings.Repeat("y", locks.MaxRecord-len(head+tail)) + tail,
+		`{"v":1,"term":{"ttl_ns":0}}`, `{"v":1,"slots":{"0":{"n":0},"64":{"n":64}}}`,
+		`{"v":1,"runs":[{"spec":"` + strings.Repeat("x", 128) + `","floor":0,"done":[{"slot":1,"by":"` + strings.Repeat("x", 64) + `"},{"slot":2}]}]}`,
+		`{"v":1,"runs":[{"spec":"a"},{"spec":"b"},{"spec":"c"},{"spec":"d"}]}`,
+	} {
+		read(t, text)
 	}
 }
 

@@ -162,11 +162,12 @@ func TestLast(t *testing.T) {
 	if schedule, run, ok := r.Last(); ok {
 		t.Errorf("of an empty record: %q, %+v", schedule, run)
 	}
-	for schedule, runs := range map[string][]Run{"day": {{Window: 1, At: 7}, {Window: 2, At: 5}}, "hour": {{Window: 9, At: 6}}} {
-		for _, run := range runs {
-			if err := r.Finish(schedule, run); err != nil {
-				t.Fatal(err)
-			}
+	for _, next := range []struct {
+		schedule string
+		run      Run
+	}{{"hour", Run{Window: 9, At: 6}}, {"day", Run{Window: 1, At: 7}}, {"day", Run{Window: 2, At: 5}}} {
+		if err := r.Finish(next.schedule, next.run); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if schedule, run, ok := r.Last(); schedule != "day" || run != (Run{Window: 1, At: 7}) || !ok {

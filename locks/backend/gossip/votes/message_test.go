@@ -49,7 +49,10 @@ func TestLargest(t *testing.T) {
 // invalid are messages that are refused.
 var invalid = map[string]func(m *Message){
 	"nothing":          func(m *Message) { m.Ask = nil },
-	"two":              func(m *Message) { m.Answer = &anAnswer },
+	"ask and answer":   func(m *Message) { m.Answer = &anAnswer },
+	"ask and end":      func(m *Message) { m.Withdrawal = &Withdrawal{aTerm} },
+	"answer and end":   func(m *Message) { m.Ask, m.Answer, m.Withdrawal = nil, &anAnswer, &Withdrawal{aTerm} },
+	"too long as JSON": func(m *Message) { m.Lock = strings.Repeat("\x00", MaxName) },
 	"long name":        func(m *Message) { m.Lock = strings.Repeat("x", MaxName+1) },
 	"no round":         func(m *Message) { m.Ask.Round = 0 },
 	"no lease":         func(m *Message) { m.Ask.TTL = 0 },
@@ -66,6 +69,9 @@ var invalid = map[string]func(m *Message){
 	"bound for ever": func(m *Message) {
 		m.Ask, m.Answer = nil, &Answer{Voter: "v", Term: aTerm, Group: trio, Left: MaxLongest + 1}
 	},
+	"bound in the past": func(m *Message) {
+		m.Ask, m.Answer = nil, &Answer{Voter: "v", Term: aTerm, Group: trio, Left: -1}
+	},
 	"withdrawal of no ID": func(m *Message) { m.Ask, m.Withdrawal = nil, &Withdrawal{Term{"", 1}} },
 }
 
@@ -79,8 +85,20 @@ func TestInvalidMessages(t *testing.T) {
 			t.Errorf("%s: got %s", name, b)
 		}
 	}
-	if _, err := Decode([]byte(`{"ask":` + strings.Repeat(" ", MaxMessage) + `}`)); err == nil || !strings.Contains(err.Error(), "bytes") {
-		t.Errorf("too long: got %v", err)
+	b, err := Encode(Message{Ask: &anAsk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for length, want := range map[int]bool{MaxMessage: true, MaxMessage + 1: false} {
+		padded := string(b) + strings.Repeat(" ", length-len(b))
+		if _, err := Decode([]byte(padded)); (err == nil) != want {
+			t.Errorf("a message of %d bytes: %v", length, err)
+		}
+	}
+	for _, text := range []string{"", "{", "{}", `{"ask":{"round":0}}`} {
+		if m, err := Decode([]byte(text)); err == nil {
+			t.Errorf("%s: got %+v", text, m)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package votes
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -217,12 +218,43 @@ func TestNewCandidate(t *testing.T) {
 			t.Errorf("%+v is accepted", g)
 		}
 	}
+	for _, ttl := range []time.Duration{-1, 0, lease + 1} {
+		if _, err := NewCandidate("a", trio, ttl); err == nil {
+			t.Errorf("a lease of %v is accepted", ttl)
+		}
+	}
+	if _, err := NewCandidate("a", Group{Seats: 1, Longest: MaxLongest}, 1); err != nil {
+		t.Error(err)
+	}
 	c, err := NewCandidate("a", trio, lease)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := c.Ask(opened); ok {
 		t.Error("asks before it campaigns")
+	}
+}
+
+// TestEnd: at E the term is over, and a round that began a lease ago counts no more answers.
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	vs, c := voters(0, "1", "2", "3"), candidate(t, "a")
+	elect(t, c, opened, vs[:2]...)
+	e := opened.Add(trusted(lease))
+	if !leads(c, e-1) || leads(c, e) {
+		t.Errorf("before E it leads: %v; at E: %v", leads(c, e-1), leads(c, e))
+	}
+	if _, ok := c.Ask(e); ok {
+		t.Error("asks at E")
+	}
+	for at, want := range map[clock.Instant]Outcome{e - 1: Won, e: Open} {
+		c := candidate(t, "b")
+		a, _ := c.Ask(opened)
+		for _, v := range voters(0, "1", "2") {
+			if o := c.Count(at, v.Vote(at, a)); v.id == "2" && o != want {
+				t.Errorf("%v after the request: got outcome %v; want %v", at.Sub(opened), o, want)
+			}
+		}
 	}
 }
 
