@@ -1,0 +1,203 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// try acquires a slot at once.
+func try(t *testing.T, l *Lock) locks.Grant {
+	t.Helper()
+	g, err := l.Acquire(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestOpen: the number of slots has bounds, and an error of the backend is reported.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	m, no := newMemory(), errors.New("no")
+	for n, ok := range map[int]bool{-1: false, 0: false, 1: true, locks.MaxSlot: true, locks.MaxSlot + 1: false} {
+		l, err := Open(t.Context(), n, m.lock, locks.Options{Name: "jobs"})
+		if ok != (err == nil) || !ok && !errors.Is(err, locks.ErrUsage) {
+			t.Errorf("%d slots: %v", n, err)
+		}
+		if err == nil {
+			_ = l.Close()
+		}
+	}
+	m.fail("open", "jobs#0", no)
+	if _, err := Open(t.Context(), 1, m.lock, locks.Options{Name: "jobs"}); !errors.Is(err, no) {
+		t.Errorf("got %v; want the backend's error", err)
+	}
+	if m.open != 0 {
+		t.Errorf("%d handles are open", m.open)
+	}
+}
+
+// TestHolders: anybody can find out who holds slots. What cannot be found out is an error.
+func TestHolders(t *testing.T) {
+	t.Parallel()
+	m, no := newMemory(), errors.New("no")
+	a, b, c := m.slots(t, 3, "a"), m.slots(t, 3, "b"), m.slots(t, 3, "c")
+	if all, err := c.Holders(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("at first: %v, %v", all, err)
+	}
+	try(t, a)
+	try(t, b)
+	want := map[int]locks.Status{1: m.held["jobs#1"].status(), 2: m.held["jobs#2"].status()}
+	open := m.open
+	for _, l := range []*Lock{a, c} {
+		if all, err := l.Holders(t.Context()); err != nil || !maps.Equal(all, want) {
+			t.Errorf("got %v, %v; want %v", all, err, want)
+		}
+	}
+	if m.open != open {
+		t.Errorf("%d more handles are open", m.open-open)
+	}
+	for verb, name := range map[string]string{"open": "jobs#0", "abilities": "jobs#0", "read": "jobs#0", "inspect": "jobs#2"} {
+		m.fail(verb, name, no)
+		if all, err := c.Holders(t.Context()); !errors.Is(err, no) {
+			t.Errorf("%s %s fails: %v, %v", verb, name, all, err)
+		}
+	}
+}
+
+// TestInspectFails: an inspection is complete, or an error.
+func TestInspectFails(t *testing.T) {
+	t.Parallel()
+	m, no := newMemory(), errors.New("no")
+	a, b := m.slots(t, 2, "a"), m.slots(t, 2, "b")
+	try(t, a)
+	open := m.open
+	for _, l := range []*Lock{a, b} {
+		if s, err := l.Inspect(t.Context()); err != nil || s.Holder != "a" || s.Waiters != 0 {
+			t.Errorf("got %+v, %v; want a", s, err)
+		}
+		for verb, name := range map[string]string{"open": "jobs#0", "abilities": "jobs#0", "inspect": "jobs#0"} {
+			m.fail(verb, name, no)
+			if s, err := l.Inspect(t.Context()); !errors.Is(err, no) {
+				t.Errorf("%s %s fails: %+v, %v", verb, name, s, err)
+			}
+		}
+		m.fail("inspect", "jobs#1", no)
+		if s, err := l.Inspect(t.Context()); !errors.Is(err, no) {
+			t.Errorf("the slot cannot be inspected: %+v, %v", s, err)
+		}
+		m.fail("", "", nil)
+	}
+	if m.open != open {
+		t.Errorf("%d more handles are open", m.open-open)
+	}
+}
+
+// TestAcquireFails: whatever fails on the way to a slot, the error is reported, nothing is held
+// afterwards, and only the handle on the turnstile stays open.
+func TestAcquireFails(t *testing.T) {
+	t.Parallel()
+	no := errors.New("no")
+	for _, at := range [][2]string{
+		{"abilities", "jobs#0"}, {"acquire", "jobs#0"}, {"read", "jobs#0"}, {"inspect", "jobs#1"}, {"open", "jobs#1"},
+		{"acquire", "jobs#1"}, {"write", "jobs#0"},
+	} {
+		t.Run(at[0]+" "+at[1], func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				l := m.slots(t, 1, "a")
+				m.fail(at[0], at[1], no)
+				if g, err := l.Acquire(t.Context(), true); !errors.Is(err, no) {
+					t.Errorf("got %+v, %v", g, err)
+				}
+				if err := l.Renew(t.Context()); !errors.Is(err, locks.ErrNoLease) {
+					t.Errorf("renew: %v; want ErrNoLease", err)
+				}
+				if held := slices.Collect(maps.Keys(m.held)); len(held) > 0 || m.open > 1 {
+					t.Errorf("held: %q; %d handles are open", held, m.open)
+				}
+				m.fail("", "", nil)
+				try(t, l)
+				if l.Slot() != 1 {
+					t.Errorf("slot %d", l.Slot())
+				}
+			})
+		})
+	}
+}
+
+// TestUsed: a handle serves one term, and after Close none.
+func TestUsed(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	l := m.slots(t, 1, "a")
+	try(t, l)
+	if g, err := l.Acquire(t.Context(), true); err == nil || errors.Is(err, errClosed) {
+		t.Errorf("a second term: %+v, %v", g, err)
+	}
+	if _, err := l.Abilities(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.slots(t, 1, "b").Acquire(ctx, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("when the context has ended: %v", err)
+	}
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, do := range map[string]func() error{
+		"acquire":   func() error { _, err := l.Acquire(t.Context(), true); return err },
+		"renew":     func() error { return l.Renew(t.Context()) },
+		"inspect":   func() error { _, err := l.Inspect(t.Context()); return err },
+		"abilities": func() error { _, err := l.Abilities(t.Context()); return err },
+	} {
+		if err := do(); !errors.Is(err, errClosed) {
+			t.Errorf("%s after Close: %v; want errClosed", name, err)
+		}
+	}
+}
+
+// TestOfASlot: a record and requests are those of the slot that we hold, and belong to nobody
+// before.
+func TestOfASlot(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	l := m.slots(t, 2, "a")
+	all := map[string]func() error{
+		"read":  func() error { _, err := l.Record(t.Context()); return err },
+		"write": func() error { return l.SetRecord(t.Context(), []byte("x")) },
+		"ask":   func() error { return l.Ask(t.Context(), 1, []byte("x")) },
+	}
+	for name, do := range all {
+		if err := do(); !errors.Is(err, locks.ErrUsage) {
+			t.Errorf("%s without a slot: %v; want ErrUsage", name, err)
+		}
+	}
+	if l.Asked() != nil {
+		t.Error("requests are delivered without a slot")
+	}
+	try(t, l)
+	for name, do := range all {
+		if err := do(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := m.records["jobs#1"]; string(got) != "x" || l.Asked() == nil {
+		t.Errorf("the record of the slot is %q", got)
+	}
+	no := errors.New("no")
+	m.fail("abilities", "jobs#1", no)
+	if _, err := l.Abilities(t.Context()); !errors.Is(err, no) {
+		t.Errorf("abilities: %v", err)
+	}
+}

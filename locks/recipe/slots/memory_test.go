@@ -1,0 +1,155 @@
+package slots
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// A memory has locks without leases, in this process. It is for tests of what goes wrong
+// around slots; the conformance suite tests the rest.
+type memory struct {
+	mu      sync.Mutex
+	held    map[string]*memoryLock
+	records map[string][]byte
+	open    int // handles
+	tokens  uint64
+	fault   func(verb, name string) error // nil: nothing fails
+}
+
+func newMemory() *memory {
+	return &memory{held: map[string]*memoryLock{}, records: map[string][]byte{}, fault: func(string, string) error { return nil }}
+}
+
+// fail makes one verb fail, of the lock with one name.
+func (m *memory) fail(verb, name string, why error) {
+	m.fault = func(v, n string) error {
+		if v == verb && n == name {
+			return why
+		}
+		return nil
+	}
+}
+
+// slots opens a Lock with n slots.
+func (m *memory) slots(t *testing.T, n int, holder string) *Lock {
+	t.Helper()
+	l, err := Open(t.Context(), n, m.lock, locks.Options{Name: "jobs", Holder: holder, RunID: "run of " + holder, ConnectTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// lock is an Opener.
+func (m *memory) lock(_ context.Context, o locks.Options) (locks.Lock, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fault("open", o.Name); err != nil {
+		return nil, err
+	}
+	m.open++
+	return &memoryLock{m: m, o: o}, nil
+}
+
+// A memoryLock is a handle on one of them.
+type memoryLock struct {
+	m      *memory
+	o      locks.Options
+	token  uint64
+	closed bool
+}
+
+// do does something to the lock, unless that is to fail.
+func (l *memoryLock) do(verb string, f func() error) error {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	if err := l.m.fault(verb, l.o.Name); err != nil {
+		return err
+	}
+	return f()
+}
+
+func (l *memoryLock) status() locks.Status {
+	if l == nil {
+		return locks.Status{}
+	}
+	return locks.Status{Held: true, Holder: l.o.Holder, RunID: l.o.RunID, Token: l.token}
+}
+
+func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err error) {
+	for {
+		err = l.do("acquire", func() error {
+			if other := l.m.held[l.o.Name]; other != nil {
+				return &locks.HeldError{Status: other.status()}
+			}
+			l.m.tokens++
+			l.token, l.m.held[l.o.Name] = l.m.tokens, l
+			g = locks.Grant{Token: l.token, Clean: true}
+			return nil
+		})
+		if !errors.Is(err, locks.ErrHeld) || try {
+			return g, err
+		}
+		if err := sleep(ctx, time.Millisecond); err != nil {
+			return g, err
+		}
+	}
+}
+
+func (l *memoryLock) Renew(context.Context) error { return l.do("renew", func() error { return nil }) }
+
+func (l *memoryLock) Release(context.Context) error {
+	return l.do("release", func() error {
+		if l.m.held[l.o.Name] == l {
+			delete(l.m.held, l.o.Name)
+		}
+		return nil
+	})
+}
+
+func (l *memoryLock) Lost() <-chan error { return nil }
+
+func (l *memoryLock) Close() error {
+	return l.do("close", func() error {
+		if !l.closed {
+			l.m.open--
+		}
+		l.closed = true
+		return nil
+	})
+}
+
+func (l *memoryLock) Abilities(context.Context) (all []locks.Ability, err error) {
+	err = l.do("abilities", func() error {
+		all = []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList}
+		return nil
+	})
+	return all, err
+}
+
+func (l *memoryLock) Inspect(context.Context) (s locks.State, err error) {
+	err = l.do("inspect", func() error { s.Status = l.m.held[l.o.Name].status(); return nil })
+	return s, err
+}
+
+func (l *memoryLock) Record(context.Context) (text []byte, err error) {
+	err = l.do("read", func() error { text = slices.Clone(l.m.records[l.o.Name]); return nil })
+	return text, err
+}
+
+func (l *memoryLock) SetRecord(_ context.Context, text []byte) error {
+	return l.do("write", func() error { l.m.records[l.o.Name] = slices.Clone(text); return nil })
+}
+
+func (l *memoryLock) Ask(context.Context, uint64, []byte) error {
+	return l.do("ask", func() error { return nil })
+}
+
+func (l *memoryLock) Asked() <-chan []byte { return make(chan []byte) }
