@@ -25,7 +25,7 @@ HISTORY = $(CACHE)/repetitions
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 
-.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults fault-mutants packages servers lint vet cross bench fuzz snapshot goreleaser compressed clean
+.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults fault-mutants mutants packages servers lint vet cross bench fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,6 +118,10 @@ faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; w
 fault-mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
 	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestMutants$$' ./faults/mutants
 
+mutants: ## changes of recipes, leases and votes, one place at a time, each of which a test must notice
+	go test -count 1 ./.ci/mutate
+	go run ./.ci/mutate ./locks/recipe/... ./locks/lease/... ./locks/backend/gossip/votes
+
 packages: ## install the Debian packages that tests need, as root
 	@.ci/packages
 
@@ -125,8 +129,8 @@ servers: ## install the servers that tests need, once, into a cache outside the 
 	.ci/servers
 
 # Programs are released with these settings, so what they import is compiled once for all.
-vet lint: export CGO_ENABLED = 0
-vet lint: export GOFLAGS += -trimpath -tags=$(TAGS)
+vet lint mutants: export CGO_ENABLED = 0
+vet lint mutants: export GOFLAGS += -trimpath -tags=$(TAGS)
 
 vet: ## go vet here, and a check of types for other systems
 	.ci/vet $(PLATFORMS)
@@ -135,7 +139,7 @@ cross: ## all packages built for other systems, and go vet on what is different 
 	.ci/cross $(PLATFORMS)
 
 lint: $(CACHE)/golangci-lint-v2.15.0/golangci-lint $(CACHE)/actionlint-v1.7.12/actionlint ## golangci-lint, actionlint, and shellcheck where there is one
-	$< run --build-tags bench,$(TAGS) ./... ./.ci/again ./.ci/typecheck ./.ci/results ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
+	$< run --build-tags bench,$(TAGS) ./... ./.ci/again ./.ci/typecheck ./.ci/results ./.ci/mutate ./examples/leaderrun-shelf ./examples/leaderrun-shelf/shelfd
 	$(CACHE)/actionlint-v1.7.12/actionlint
 	@if command -v shellcheck >/dev/null; then .ci/shellcheck; \
 	else echo "skipped: shellcheck is not installed"; test -z "$(CI)"; fi
