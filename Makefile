@@ -110,7 +110,7 @@ tests-stores:
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every mode
 	LEADERRUN_TEST_LONG=1 $(GO_TEST) $(RACE) -p $(PACKAGES) -timeout 30m $(STORES) ./locks/backend/postgres
 	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|TestElections$$|TestMutants$$|TestSearch$$' ./locks/recipe/caslease ./locks/recipe/queue ./locks/backend/gossip ./locks/backend/gossip/quorum ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|TestElections$$|TestSearch$$' ./locks/backend/gossip ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestFaults$$' ./faults

@@ -80,8 +80,8 @@
 //	6  a token that was given before, or is unknown to the next majority
 //	7  a voter that is free too early, or by a withdrawal that comes late
 //
-// TestMutants breaks each of them, and the tests find two leaders or a token that does not
-// rise.
+// Without one of them, TestSearch or TestElections finds two leaders, or a token that does not
+// rise. "make mutants" shows that by changes of the code.
 //
 // # Why tokens rise
 //
