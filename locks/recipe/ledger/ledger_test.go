@@ -99,7 +99,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestReadAccepts: Read accepts the extremes of what it does not refuse.
+// TestReadAccepts: Read accepts the extremes of what it does not refuse, and the longest record
+// can be written again.
 func TestReadAccepts(t *testing.T) {
 	t.Parallel()
 	const head, tail = `{"v":1,"x":"`, `"}`
@@ -109,7 +110,9 @@ func TestReadAccepts(t *testing.T) {
 		`{"v":1,"runs":[{"spec":"` + strings.Repeat("x", 128) + `","floor":0,"done":[{"slot":1,"by":"` + strings.Repeat("x", 64) + `"},{"slot":2}]}]}`,
 		`{"v":1,"runs":[{"spec":"a"},{"spec":"b"},{"spec":"c"},{"spec":"d"}]}`,
 	} {
-		read(t, text)
+		if got := encode(t, read(t, text)); len(text) == locks.MaxRecord && got != text {
+			t.Errorf("the longest record became %q", got)
+		}
 	}
 }
 

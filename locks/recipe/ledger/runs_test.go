@@ -64,7 +64,8 @@ func TestOldRunsAreSuperseded(t *testing.T) {
 	if isDone(r, "day", 65) || isDone(r, "day", 300) {
 		t.Error("a window above the floor is done, though it is not listed")
 	}
-	finish(t, r, "day", 20) // it is below the floor
+	finish(t, r, "day", 20, 50) // they are not above the floor
+	r = read(t, encode(t, r))
 	if len(r.runs[0].Done) != maxDone || *r.runs[0].Floor != 50 {
 		t.Errorf("after a late run: floor %d, %d runs", *r.runs[0].Floor, len(r.runs[0].Done))
 	}
@@ -161,6 +162,10 @@ func TestLast(t *testing.T) {
 	r := new(Record)
 	if schedule, run, ok := r.Last(); ok {
 		t.Errorf("of an empty record: %q, %+v", schedule, run)
+	}
+	finish(t, r, "week", -1) // at 0, which is not known
+	if schedule, _, ok := r.Last(); schedule != "week" || !ok {
+		t.Errorf("got %q, %v", schedule, ok)
 	}
 	for _, next := range []struct {
 		schedule string

@@ -3,6 +3,7 @@ package slots
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -100,13 +101,13 @@ func TestInspectFails(t *testing.T) {
 }
 
 // TestAcquireFails: whatever fails on the way to a slot, the error is reported, nothing is held
-// afterwards, and only the handle on the turnstile stays open.
+// afterwards, and only a handle on the turnstile that was not used stays open.
 func TestAcquireFails(t *testing.T) {
 	t.Parallel()
 	no := errors.New("no")
-	for _, at := range [][2]string{
-		{"abilities", "jobs#0"}, {"acquire", "jobs#0"}, {"read", "jobs#0"}, {"inspect", "jobs#1"}, {"open", "jobs#1"},
-		{"acquire", "jobs#1"}, {"write", "jobs#0"},
+	for at, open := range map[[2]string]int{
+		{"abilities", "jobs#0"}: 1, {"acquire", "jobs#0"}: 1, {"read", "jobs#0"}: 0, {"inspect", "jobs#1"}: 0, {"open", "jobs#1"}: 0,
+		{"acquire", "jobs#1"}: 0, {"write", "jobs#0"}: 0,
 	} {
 		t.Run(at[0]+" "+at[1], func(t *testing.T) {
 			t.Parallel()
@@ -120,8 +121,8 @@ func TestAcquireFails(t *testing.T) {
 				if err := l.Renew(t.Context()); !errors.Is(err, locks.ErrNoLease) {
 					t.Errorf("renew: %v; want ErrNoLease", err)
 				}
-				if held := slices.Collect(maps.Keys(m.held)); len(held) > 0 || m.open > 1 {
-					t.Errorf("held: %q; %d handles are open", held, m.open)
+				if held := slices.Collect(maps.Keys(m.held)); len(held) > 0 || m.open != open {
+					t.Errorf("held: %q; %d handles are open, want %d", held, m.open, open)
 				}
 				m.fail("", "", nil)
 				try(t, l)
@@ -195,9 +196,80 @@ func TestOfASlot(t *testing.T) {
 	if got := m.records["jobs#1"]; string(got) != "x" || l.Asked() == nil {
 		t.Errorf("the record of the slot is %q", got)
 	}
+	if got := l.SecretEnv(); !slices.Equal(got, []string{"SECRET_OF_jobs#1"}) {
+		t.Errorf("secrets: %q", got)
+	}
 	no := errors.New("no")
 	m.fail("abilities", "jobs#1", no)
 	if _, err := l.Abilities(t.Context()); !errors.Is(err, no) {
 		t.Errorf("abilities: %v", err)
 	}
+}
+
+// TestRecordDenied: a record that may not be written is not written again; other errors may
+// pass.
+func TestRecordDenied(t *testing.T) {
+	t.Parallel()
+	for why, want := range map[error]int{locks.ErrDenied: 1, locks.ErrLost: 1, locks.ErrUnavailable: writes} {
+		m, n := newMemory(), 0
+		m.fault = func(verb, _ string) error {
+			if verb == "write" {
+				n++
+				return why
+			}
+			return nil
+		}
+		if _, err := m.slots(t, 1, "a").Acquire(t.Context(), true); !errors.Is(err, why) || n != want {
+			t.Errorf("%v: got %v after %d writes; want %d", why, err, n, want)
+		}
+	}
+}
+
+// TestRecordWithoutN: a record that says nothing useful about a holder's N does not let anybody
+// in beside it.
+func TestRecordWithoutN(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	token := try(t, m.slots(t, 2, "a")).Token
+	for _, n := range []int{0, 1} {
+		m.records["jobs#0"] = fmt.Appendf(nil, `{"v":1,"slots":{"1":{"n":%d,"token":%d}}}`, n, token)
+		if g, err := m.slots(t, 2, "b").Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
+			t.Errorf("n is %d: got %+v, %v; want ErrHeld", n, g, err)
+		}
+	}
+}
+
+// TestReports: who waits outside learns of each holder, and later of the first only. Who is next
+// learns whom it waits for, and has the first place.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		try(t, m.slots(t, 2, "a"))
+		try(t, m.slots(t, 2, "b"))
+		next := m.waits(t, 2, "next")
+		for range 2 {
+			if w := <-next; w.Status.Holder != "a" && w.Status.Holder != "b" || w.Position != 1 {
+				t.Errorf("the next: got %+v", w)
+			}
+		}
+		outside := m.waits(t, 2, "outside")
+		for _, want := range []string{"a", "b"} {
+			if w := <-outside; w.Status.Holder != want || w.Position != 2 {
+				t.Errorf("outside: got %+v; want %s", w, want)
+			}
+		}
+		turnstile := m.last("jobs#0", "outside")
+		turnstile.o.Waiting(locks.Waiting{})
+		synctest.Wait()
+		if w := <-outside; w.Status.Holder != "a" || w.Position != 0 || len(outside) > 0 {
+			t.Errorf("later: got %+v, and %d more", w, len(outside))
+		}
+		m.fail("read", "jobs#0", errors.New("no"))
+		turnstile.o.Waiting(locks.Waiting{Status: locks.Status{Holder: "next"}})
+		synctest.Wait()
+		if w := <-outside; w.Status.Holder != "next" {
+			t.Errorf("if the slots cannot be inspected: got %+v", w)
+		}
+	})
 }

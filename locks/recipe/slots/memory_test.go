@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -18,6 +19,7 @@ type memory struct {
 	held    map[string]*memoryLock
 	records map[string][]byte
 	open    int // handles
+	handles []*memoryLock
 	tokens  uint64
 	fault   func(verb, name string) error // nil: nothing fails
 }
@@ -47,6 +49,36 @@ func (m *memory) slots(t *testing.T, n int, holder string) *Lock {
 	return l
 }
 
+// waits opens a Lock with n slots, and lets it wait for one. The reports of whom it waits for
+// go to a channel.
+func (m *memory) waits(t *testing.T, n int, holder string) <-chan locks.Waiting {
+	t.Helper()
+	reports := make(chan locks.Waiting, 99)
+	l, err := Open(t.Context(), n, m.lock, locks.Options{
+		Name: "jobs", Holder: holder, ConnectTimeout: time.Second, Waiting: func(w locks.Waiting) { reports <- w },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	synctest.Wait()
+	return reports
+}
+
+// last returns the last handle of a contender that reports whom it waits for.
+func (m *memory) last(name, holder string) (last *memoryLock) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.handles {
+		if l.o.Name == name && l.o.Holder == holder && l.o.Waiting != nil {
+			last = l
+		}
+	}
+	return last
+}
+
 // lock is an Opener.
 func (m *memory) lock(_ context.Context, o locks.Options) (locks.Lock, error) {
 	m.mu.Lock()
@@ -55,7 +87,9 @@ func (m *memory) lock(_ context.Context, o locks.Options) (locks.Lock, error) {
 		return nil, err
 	}
 	m.open++
-	return &memoryLock{m: m, o: o}, nil
+	l := &memoryLock{m: m, o: o}
+	m.handles = append(m.handles, l)
+	return l, nil
 }
 
 // A memoryLock is a handle on one of them.
@@ -84,7 +118,7 @@ func (l *memoryLock) status() locks.Status {
 }
 
 func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err error) {
-	for {
+	for first := true; ; first = false {
 		err = l.do("acquire", func() error {
 			if other := l.m.held[l.o.Name]; other != nil {
 				return &locks.HeldError{Status: other.status()}
@@ -94,8 +128,12 @@ func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err 
 			g = locks.Grant{Token: l.token, Clean: true}
 			return nil
 		})
-		if !errors.Is(err, locks.ErrHeld) || try {
+		held, ok := errors.AsType[*locks.HeldError](err)
+		if !ok || try {
 			return g, err
+		}
+		if first && l.o.Waiting != nil {
+			l.o.Waiting(locks.Waiting{Status: held.Status, Position: 1})
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {
 			return g, err
@@ -113,6 +151,8 @@ func (l *memoryLock) Release(context.Context) error {
 		return nil
 	})
 }
+
+func (l *memoryLock) SecretEnv() []string { return []string{"SECRET_OF_" + l.o.Name} }
 
 func (l *memoryLock) Lost() <-chan error { return nil }
 

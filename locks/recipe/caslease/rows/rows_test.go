@@ -104,7 +104,7 @@ func TestPage(t *testing.T) {
 func TestFollows(t *testing.T) {
 	t.Parallel()
 	for versions, want := range map[[2]string]bool{
-		{"", "1"}: true, {"", "0"}: false, {"9", "10"}: true, {"10", "10"}: false, {"10", "9"}: false, {"9", ""}: false, {"9", "x"}: false, {"x", "10"}: false,
+		{"", "1"}: true, {"", "0"}: false, {"9", "10"}: true, {"10", "10"}: false, {"10", "9"}: false, {"9", ""}: false, {"9", "x"}: false, {"x", "10"}: false, {"9", "9" + strconv.Itoa(1<<62)}: false,
 	} {
 		if got := Follows(versions[0], versions[1]); got != want {
 			t.Errorf("Follows(%q) = %v", versions, got)
