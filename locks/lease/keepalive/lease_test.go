@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -281,5 +283,58 @@ func TestBlockedReport(t *testing.T) {
 				close(blocked)
 			})
 		})
+	}
+}
+
+// TestAnswerAtTheEnd: at E itself a success comes too late. A select takes a random one of two
+// ready channels, so the test repeats this often.
+func TestAnswerAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			r.renew = func(int) step { return step{out: time.Second, back: trusted - interval - time.Second, deaf: true} }
+			l := r.hold()
+			r.ends(l, trusted, keepalive.ErrExpired)
+			r.deadline(l, r.e(0))
+		})
+	}
+}
+
+// A plain lock fails its first renewal. Others close renewed.
+type plain struct {
+	locks.Lock
+	n       atomic.Int32
+	renewed chan struct{}
+}
+
+func (p *plain) Acquire(context.Context, bool) (locks.Grant, error) {
+	return locks.Grant{Token: token, TTL: time.Minute}, nil
+}
+
+func (p *plain) Renew(context.Context) error {
+	switch p.n.Add(1) {
+	case 1:
+		return errDown
+	case 2:
+		close(p.renewed)
+	}
+	return nil
+}
+
+func (p *plain) Lost() <-chan error            { return nil }
+func (p *plain) Release(context.Context) error { return nil }
+
+// TestDefaults: an interval and a limit are enough.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	p := &plain{renewed: make(chan struct{})}
+	l, err := keepalive.Acquire(t.Context(), p, true, keepalive.Options{Interval: time.Millisecond, Attempt: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.renewed
+	if err := l.Release(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -111,6 +111,21 @@ func TestRefreshFails(t *testing.T) {
 	}
 }
 
+// TestLossBesideRefresh: a loss that is reported while the lease is refreshed counts.
+func TestLossBesideRefresh(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.acquire = r.polling(10 * time.Second)
+		r.renew = func(n int) step {
+			if n <= 3 {
+				return step{err: locks.ErrNoLease}
+			}
+			r.lost <- locks.ErrLost
+			return step{}
+		}
+		r.refused(t.Context(), false, locks.ErrLost)
+	})
+}
+
 // TestRefreshEndsWithContext: if the caller's context ends an attempt, no other follows.
 // A select takes a random one of two ready channels, so the test repeats this often.
 func TestRefreshEndsWithContext(t *testing.T) {
