@@ -126,15 +126,19 @@ func TestDoubtLeft(t *testing.T) {
 // reads.
 func TestPoll(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ left, least, most, mean time.Duration }{
-		{time.Minute, time.Second, 3 * time.Second, 2 * time.Second},
-		{3*time.Second - 1, 500 * time.Millisecond, 1500 * time.Millisecond, time.Second},
-		{100 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond, 250 * time.Millisecond},
+	for _, tt := range []struct {
+		left, least, most, mean time.Duration
+		watching                bool
+	}{
+		{time.Minute, time.Second, 3 * time.Second, 2 * time.Second, false},
+		{3*time.Second - 1, 500 * time.Millisecond, 1500 * time.Millisecond, time.Second, false},
+		{100 * time.Millisecond, 100 * time.Millisecond, 400 * time.Millisecond, 250 * time.Millisecond, false},
+		{time.Minute, 5 * time.Second, 15 * time.Second, 10 * time.Second, true},
 	} {
 		const n = 10_000
 		var sum time.Duration
 		for range n {
-			d := stamped().poll(tt.left, false)
+			d := stamped().poll(tt.left, tt.watching)
 			if d < tt.least || d > tt.most {
 				t.Fatalf("with %v left, a pause of %v; want from %v to %v", tt.left, d, tt.least, tt.most)
 			}

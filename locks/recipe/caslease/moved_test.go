@@ -57,9 +57,11 @@ func stuck(s *sim, field string) {
 // rely has moved. The error names the field. No renewal or acquire succeeds, and none is a loss.
 func TestStoreThatDoesNotMove(t *testing.T) {
 	t.Parallel()
-	for _, field := range []string{"version", "stamp"} {
-		t.Run(field, func(t *testing.T) {
+	for name, expiry := range map[string]caslease.Expiry{"version": caslease.ByStamps, "stamp": caslease.ByStamps, "stamp by the clock": caslease.ByClock} {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
+				s.expiry = expiry
+				field, _, _ := strings.Cut(name, " ")
 				a := at(t, s, options("a"))
 				drive.Hold(t, a)
 				stuck(s, field)

@@ -9,6 +9,39 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
+// TestParseState: of a state, anything can be believed or nothing.
+func TestParseState(t *testing.T) {
+	t.Parallel()
+	good := state{Is: held, Nonce: "n", TTLms: 1, Token: 7}
+	for name, tt := range map[string]struct {
+		change func(*state)
+		ok     bool
+	}{
+		"held":              {func(*state) {}, true},
+		"free":              {func(s *state) { s.Is = free }, true},
+		"neither":           {func(s *state) { s.Is = "" }, false},
+		"no nonce":          {func(s *state) { s.Nonce = "" }, false},
+		"no ttl":            {func(s *state) { s.TTLms = 0 }, false},
+		"longest ttl":       {func(s *state) { s.TTLms = maxTTL.Milliseconds() }, true},
+		"too long a ttl":    {func(s *state) { s.TTLms = maxTTL.Milliseconds() + 1 }, false},
+		"greatest token":    {func(s *state) { s.Token = maxToken }, true},
+		"too great a token": {func(s *state) { s.Token = maxToken + 1 }, false},
+	} {
+		s := good
+		tt.change(&s)
+		if got, err := parseState(s.encode()); (err == nil) != tt.ok || tt.ok && got != s || !tt.ok && got != (state{}) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	for length, ok := range map[int]bool{MaxRead: true, MaxRead + 1: false} {
+		text := good.encode()
+		text += strings.Repeat(" ", length-len(text))
+		if _, err := parseState(text); (err == nil) != ok {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+}
+
 // TestStateFits: the largest state and the largest request fit the bounds that a store is
 // promised.
 func TestStateFits(t *testing.T) {

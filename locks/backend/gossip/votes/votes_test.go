@@ -235,6 +235,32 @@ func TestNewCandidate(t *testing.T) {
 	}
 }
 
+// TestOneRefusal: one refusal of three does not decide a round.
+func TestOneRefusal(t *testing.T) {
+	t.Parallel()
+	vs, c := voters(0, "1", "2", "3"), candidate(t, "b")
+	other, _ := candidate(t, "a").Ask(opened)
+	vs[0].Vote(opened, other)
+	a, _ := c.Ask(opened)
+	for i, want := range []Outcome{Open, Open, Won} {
+		if o := c.Count(opened, vs[i].Vote(opened, a)); o != want {
+			t.Errorf("answer %d: got outcome %v; want %v", i, o, want)
+		}
+	}
+}
+
+// TestGroup: a group has voters and leases.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	for g, ok := range map[Group]bool{
+		{1, 1}: true, {MaxSeats, MaxLongest}: true, {0, 1}: false, {MaxSeats + 1, 1}: false, {1, 0}: false, {1, MaxLongest + 1}: false,
+	} {
+		if err := g.Check(); (err == nil) != ok {
+			t.Errorf("%+v: %v", g, err)
+		}
+	}
+}
+
 // TestEnd: at E the term is over, and a round that began a lease ago counts no more answers.
 func TestEnd(t *testing.T) {
 	t.Parallel()
