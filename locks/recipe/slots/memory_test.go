@@ -21,11 +21,16 @@ type memory struct {
 	open    int // handles
 	handles []*memoryLock
 	tokens  uint64
-	fault   func(verb, name string) error // nil: nothing fails
+	waiting map[string][]*memoryLock // in order
+	tried   int                      // requests to acquire
+
+	impatient bool                          // nobody waits for a lock
+	queues    bool                          // it has the ability to report queues
+	fault     func(verb, name string) error // nil: nothing fails
 }
 
 func newMemory() *memory {
-	return &memory{held: map[string]*memoryLock{}, records: map[string][]byte{}, fault: func(string, string) error { return nil }}
+	return &memory{held: map[string]*memoryLock{}, records: map[string][]byte{}, waiting: map[string][]*memoryLock{}, fault: func(string, string) error { return nil }}
 }
 
 // fail makes one verb fail, of the lock with one name.
@@ -120,6 +125,7 @@ func (l *memoryLock) status() locks.Status {
 func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err error) {
 	for first := true; ; first = false {
 		err = l.do("acquire", func() error {
+			l.m.tried++
 			if other := l.m.held[l.o.Name]; other != nil {
 				return &locks.HeldError{Status: other.status()}
 			}
@@ -129,16 +135,33 @@ func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err 
 			return nil
 		})
 		held, ok := errors.AsType[*locks.HeldError](err)
-		if !ok || try {
+		if !ok || try || l.m.impatient {
 			return g, err
 		}
-		if first && l.o.Waiting != nil {
-			l.o.Waiting(locks.Waiting{Status: held.Status, Position: 1})
+		if first {
+			l.wait()
+			defer l.leave()
+			if l.o.Waiting != nil {
+				l.o.Waiting(locks.Waiting{Status: held.Status, Position: 1})
+			}
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {
 			return g, err
 		}
 	}
+}
+
+// wait and leave enter and leave the queue.
+func (l *memoryLock) wait() {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	l.m.waiting[l.o.Name] = append(l.m.waiting[l.o.Name], l)
+}
+
+func (l *memoryLock) leave() {
+	l.m.mu.Lock()
+	defer l.m.mu.Unlock()
+	l.m.waiting[l.o.Name] = slices.DeleteFunc(l.m.waiting[l.o.Name], func(other *memoryLock) bool { return other == l })
 }
 
 func (l *memoryLock) Renew(context.Context) error { return l.do("renew", func() error { return nil }) }
@@ -169,13 +192,25 @@ func (l *memoryLock) Close() error {
 func (l *memoryLock) Abilities(context.Context) (all []locks.Ability, err error) {
 	err = l.do("abilities", func() error {
 		all = []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList}
+		if l.m.queues {
+			all = append(all, locks.CanQueue)
+		}
 		return nil
 	})
 	return all, err
 }
 
 func (l *memoryLock) Inspect(context.Context) (s locks.State, err error) {
-	err = l.do("inspect", func() error { s.Status = l.m.held[l.o.Name].status(); return nil })
+	err = l.do("inspect", func() error {
+		s.Status = l.m.held[l.o.Name].status()
+		for _, w := range l.m.waiting[l.o.Name] {
+			s.Waiters++
+			if l.m.queues {
+				s.Queue = append(s.Queue, locks.Place{Holder: w.o.Holder})
+			}
+		}
+		return nil
+	})
 	return s, err
 }
 
