@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -327,6 +328,7 @@ func (c *client) Close() {
 type contender struct {
 	*client
 	*queue.Campaign
+	ended   atomic.Bool
 	nonce   string
 	entered uint64 // our token
 	before  string // the nonce of the entry before ours
@@ -544,9 +546,17 @@ func (p *contender) Adopt(term string) (uint64, error) {
 	return p.entered, nil
 }
 
-func (p *contender) End(error) {}
+// End and Leave check that they are called in this order, and End once.
+func (p *contender) End(error) {
+	if p.ended.Swap(true) {
+		panic("End is called twice")
+	}
+}
 
 func (p *contender) Leave(ctx context.Context) error {
+	if !p.ended.Load() {
+		panic("Leave is called before End")
+	}
 	failed := p.Token() == 0
 	switch {
 	case failed && (p.is("cancel-keeps-place") || p.is("try-leaves-place")):

@@ -45,7 +45,7 @@ func TestPlace(t *testing.T) {
 	if want := (locks.Place{Holder: "h", RunID: "run", Priority: -7}); got != want {
 		t.Errorf("got %+v; want %+v", got, want)
 	}
-	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"priority":1001}`, `{"priority":-1001}`, `{"priority":1e99}`} {
+	for _, data := range []string{"", "null", "\xff\x00", `{"holder":1}`, `{"run_id":"x","holder":1}`, `{"priority":1001}`, `{"priority":-1001}`, `{"priority":1e99}`} {
 		if got := queue.ReadPlace([]byte(data)); got != (locks.Place{}) {
 			t.Errorf("%q: got %+v", data, got)
 		}

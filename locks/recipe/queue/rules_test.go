@@ -494,7 +494,12 @@ func TestErrors(t *testing.T) {
 		if _, err := l.Inspect(ended); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "no answer") {
 			b.Errorf("got %v", err)
 		}
-		b.hold("holder")
+		holder, _ := b.hold("holder")
+		b.refuse(errDenied, "renew")
+		if err := holder.Renew(b.Context()); err == nil || err.Error() != `renew "jobs" on sim://h: not allowed` {
+			b.Errorf("got %v", err)
+		}
+		b.Fault(nil)
 		if _, err := l.Acquire(b.Context(), true); err == nil || err.Error() != "held by holder" {
 			b.Errorf("got %v", err)
 		}

@@ -15,7 +15,7 @@ var (
 // TestMessages: what is sent arrives as it was, and a text with more fields is understood.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	for _, m := range []Message{{Lock: "x", Ask: &anAsk}, {Lock: "x", Answer: &anAnswer}, {Lock: "x", Withdrawal: &Withdrawal{aTerm}}} {
+	for _, m := range []Message{{Lock: "x", Ask: &anAsk}, {Lock: "x", Answer: &anAnswer}, {Lock: "x", Answer: &Answer{Voter: "v", Term: aTerm, Group: trio}}, {Lock: "x", Withdrawal: &Withdrawal{aTerm}}} {
 		b, err := Encode(m)
 		if err != nil {
 			t.Fatal(err)
@@ -63,6 +63,9 @@ var invalid = map[string]func(m *Message){
 	"long candidate":   func(m *Message) { m.Ask.Term.Candidate = strings.Repeat("x", MaxID+1) },
 	"no term":          func(m *Message) { m.Ask.Term.Number = 0 },
 	"no voter":         func(m *Message) { m.Ask, m.Answer = nil, &Answer{Term: aTerm, Group: trio} },
+	"bound, by nobody": func(m *Message) {
+		m.Ask, m.Answer = nil, &Answer{Term: aTerm, Group: trio, To: aTerm}
+	},
 	"bound to no number": func(m *Message) {
 		m.Ask, m.Answer = nil, &Answer{Voter: "v", Term: aTerm, Group: trio, To: Term{"b", 0}}
 	},
@@ -95,7 +98,7 @@ func TestInvalidMessages(t *testing.T) {
 			t.Errorf("a message of %d bytes: %v", length, err)
 		}
 	}
-	for _, text := range []string{"", "{", "{}", `{"ask":{"round":0}}`} {
+	for _, text := range []string{"", "{", "{}", `{"ask":{"round":0}}`, strings.Replace(string(b), `"lock":""`, `"lock":1`, 1)} {
 		if m, err := Decode([]byte(text)); err == nil {
 			t.Errorf("%s: got %+v", text, m)
 		}

@@ -175,6 +175,11 @@ func TestGhost(t *testing.T) {
 	if o := c.Count(opened, vote); o != Open {
 		t.Errorf("got outcome %v; want %v", o, Open)
 	}
+	vote.Term, vote.Vote = late.Term, Bound
+	if o := c.Count(opened, vote); o != Open {
+		t.Errorf("got outcome %v for a refusal that is late; want %v", o, Open)
+	}
+	vote.Vote = Granted
 	other := candidate(t, "b")
 	if o := other.Count(opened, vote); o != Open {
 		t.Errorf("got outcome %v for a vote for another; want %v", o, Open)
@@ -294,6 +299,11 @@ func TestBound(t *testing.T) {
 		to, left := v.Bound(at)
 		if to != want || left != max(0, opened.Add(lease).Sub(at)) {
 			t.Errorf("%v after the vote: bound to %v for %v; want %v", at.Sub(opened), to, left, want)
+		}
+		other, _ := candidate(t, "b").Ask(at)
+		free := *v
+		if got := free.Vote(at, other).Vote; (got == Granted) != (want == Term{}) {
+			t.Errorf("%v after the vote: another's request gets %q", at.Sub(opened), got)
 		}
 	}
 }
