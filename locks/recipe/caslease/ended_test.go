@@ -3,6 +3,7 @@ package caslease_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,6 +101,30 @@ func TestTexts(t *testing.T) {
 			if _, err := l.Inspect(drive.Context(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("got %v\nwant %s", err, want)
 			}
+		}
+	})
+}
+
+// TestDisturbed: a wait goes on after errors that may pass, which are logged once.
+func TestDisturbed(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		var log drive.Log
+		o := options("b")
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		l, done := at(t, s, o), make(chan error, 1)
+		go func() { _, err := l.Acquire(drive.Context(t), false); done <- err }()
+		time.Sleep(time.Second)
+		drive.Release(t, a)
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "Backend Error")} })
+		time.Sleep(8 * time.Second)
+		s.Fault(nil)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(log.String(), "the wait is disturbed"); n != 1 {
+			t.Errorf("logged %d times", n)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package caslease_test
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,27 @@ func TestForeignCell(t *testing.T) {
 		}
 		if after, _ := s.Cell(requestCell); after.Version != before.Version {
 			t.Error("the cell of requests has changed")
+		}
+	})
+}
+
+// TestListOfBadRecord: a record that leaderrun did not write is not shown, and the log names it.
+func TestListOfBadRecord(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		drive.Hold(t, at(t, s, options("a")))
+		s.Edit(leaseCell, func(c *caslease.Cell) { c.Record, c.BadRecord = []byte("x"), true })
+		s.SetState(leaseCell+"2", "?")
+		var log drive.Log
+		o := options("who asks")
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		all, _ := drive.List(t, at(t, s, o).(locks.Lister))
+		if got, ok := all[lockName]; len(all) != 1 || !ok || got.Record != nil || got.Status.Holder != "a" {
+			t.Errorf("got %+v", all)
+		}
+		for _, want := range []string{`msg="cannot read a record" backend=sim:// lock=` + lockName, `msg="left out of the list: not a lock"`} {
+			if strings.Count(log.String(), want) != 1 {
+				t.Errorf("the log has not once %s:\n%s", want, log.String())
+			}
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -38,6 +39,22 @@ func TestParseState(t *testing.T) {
 		text += strings.Repeat(" ", length-len(text))
 		if _, err := parseState(text); (err == nil) != ok {
 			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+}
+
+// TestTermOf: a store reads in a state what concerns its own lease.
+func TestTermOf(t *testing.T) {
+	t.Parallel()
+	s := state{Is: held, Nonce: "n", TTLms: 1500}
+	broken := s.freed()
+	broken.Broken = "b"
+	for text, want := range map[string]Term{
+		s.encode(): {"n", 1500 * time.Millisecond, true, false}, s.freed().encode(): {"n", 1500 * time.Millisecond, false, false},
+		broken.encode(): {"n", 1500 * time.Millisecond, false, true}, "?": {},
+	} {
+		if got := TermOf(text); got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}
 }
