@@ -129,6 +129,20 @@ func TestDisturbed(t *testing.T) {
 	})
 }
 
+// TestPatience: a waiter whose time runs out learns who holds the lock.
+func TestPatience(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		ctx, cancel := context.WithTimeout(drive.Context(t), 5*time.Second)
+		defer cancel()
+		_, err := at(t, s, options("b")).Acquire(ctx, false)
+		if !errors.Is(err, locks.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "held by a") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // TestNoResignWatched: a holder that will not resign does not read requests, even if it is told
 // that something has changed.
 func TestNoResignWatched(t *testing.T) {

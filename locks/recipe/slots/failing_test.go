@@ -255,7 +255,7 @@ func TestReports(t *testing.T) {
 		}
 		outside := m.waits(t, 2, "outside")
 		for _, want := range []string{"a", "b"} {
-			if w := <-outside; w.Status.Holder != want || w.Position != 2 {
+			if w := <-outside; w.Status.Holder != want || w.Position != 4 {
 				t.Errorf("outside: got %+v; want %s", w, want)
 			}
 		}

@@ -142,7 +142,7 @@ func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err 
 			l.wait()
 			defer l.leave()
 			if l.o.Waiting != nil {
-				l.o.Waiting(locks.Waiting{Status: held.Status, Position: 1})
+				l.o.Waiting(locks.Waiting{Status: held.Status, Position: 3})
 			}
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {

@@ -153,8 +153,13 @@ func TestQueue(t *testing.T) {
 	m := newMemory()
 	m.queues = true
 	a := m.slots(t, 1, "a")
-	try(t, a)
 	other, _ := m.lock(t.Context(), locks.Options{Name: "jobs#0", Holder: "other", RunID: "other"})
+	_, _ = other.Acquire(t.Context(), true)
+	if s, err := a.Inspect(t.Context()); err != nil || s.Held || s.Waiters != 0 {
+		t.Errorf("nobody has a slot: got %+v, %v", s, err)
+	}
+	_ = other.Release(t.Context())
+	try(t, a)
 	_, _ = other.Acquire(t.Context(), true)
 	if s, err := a.Inspect(t.Context()); err != nil || len(s.Queue) != 1 || s.Queue[0].Holder != "other" || s.Waiters != 1 {
 		t.Errorf("the turnstile's holder waits for another slot: got %+v, %v", s, err)
