@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -114,15 +116,22 @@ func TestAcquireFails(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newMemory()
 				l := m.slots(t, 1, "a")
+				start := time.Now()
 				m.fail(at[0], at[1], no)
-				if g, err := l.Acquire(t.Context(), true); !errors.Is(err, no) {
-					t.Errorf("got %+v, %v", g, err)
+				if g, err := l.Acquire(t.Context(), true); !errors.Is(err, no) || time.Since(start) > 0 {
+					t.Errorf("got %+v, %v after %v", g, err, time.Since(start))
 				}
 				if err := l.Renew(t.Context()); !errors.Is(err, locks.ErrNoLease) {
 					t.Errorf("renew: %v; want ErrNoLease", err)
 				}
 				if held := slices.Collect(maps.Keys(m.held)); len(held) > 0 || m.open != open {
 					t.Errorf("held: %q; %d handles are open, want %d", held, m.open, open)
+				}
+				m.fail("open", "jobs#0", no)
+				if g, err := l.Acquire(t.Context(), true); (open == 0) != errors.Is(err, no) {
+					t.Errorf("with one more handle on the turnstile: %+v, %v", g, err)
+				} else if err == nil {
+					return
 				}
 				m.fail("", "", nil)
 				try(t, l)
@@ -138,7 +147,7 @@ func TestAcquireFails(t *testing.T) {
 func TestUsed(t *testing.T) {
 	t.Parallel()
 	m := newMemory()
-	l := m.slots(t, 1, "a")
+	l := m.slots(t, 2, "a")
 	try(t, l)
 	if g, err := l.Acquire(t.Context(), true); err == nil || errors.Is(err, errClosed) {
 		t.Errorf("a second term: %+v, %v", g, err)
@@ -210,7 +219,7 @@ func TestOfASlot(t *testing.T) {
 // pass.
 func TestRecordDenied(t *testing.T) {
 	t.Parallel()
-	for why, want := range map[error]int{locks.ErrDenied: 1, locks.ErrLost: 1, locks.ErrUnavailable: writes} {
+	for why, want := range map[error]int{nil: 1, locks.ErrDenied: 1, locks.ErrLost: 1, locks.ErrUnavailable: writes} {
 		m, n := newMemory(), 0
 		m.fault = func(verb, _ string) error {
 			if verb == "write" {
@@ -222,6 +231,37 @@ func TestRecordDenied(t *testing.T) {
 		if _, err := m.slots(t, 1, "a").Acquire(t.Context(), true); !errors.Is(err, why) || n != want {
 			t.Errorf("%v: got %v after %d writes; want %d", why, err, n, want)
 		}
+	}
+}
+
+// TestSlotFails: a slot seems to be free, or is waited for, and no handle on it can be opened.
+func TestSlotFails(t *testing.T) {
+	t.Parallel()
+	no := errors.New("no")
+	for _, waits := range []bool{false, true} {
+		m := newMemory()
+		if waits {
+			try(t, m.slots(t, 1, "a"))
+		}
+		l := m.slots(t, 1, "b")
+		open := m.open
+		m.failLater("open", "jobs#1", no)
+		if g, err := l.Acquire(t.Context(), !waits); !errors.Is(err, no) {
+			t.Errorf("waits %v: got %+v, %v", waits, g, err)
+		}
+		if m.held["jobs#0"] != nil || m.open != open-1 {
+			t.Errorf("waits %v: the turnstile is held by %v; %d handles are open, want %d", waits, m.held["jobs#0"].status(), m.open, open-1)
+		}
+	}
+}
+
+// TestRecordIsFull: without room in the record nobody gets a slot.
+func TestRecordIsFull(t *testing.T) {
+	t.Parallel()
+	m := newMemory()
+	m.records["jobs#0"] = []byte(`{"v":1,"x":"` + strings.Repeat("x", locks.MaxRecord-20) + `"}`)
+	if g, err := m.slots(t, 1, "a").Acquire(t.Context(), true); err == nil || errors.Is(err, locks.ErrHeld) || len(m.held) > 0 {
+		t.Errorf("got %+v, %v; held: %d", g, err, len(m.held))
 	}
 }
 

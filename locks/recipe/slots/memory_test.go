@@ -43,6 +43,21 @@ func (m *memory) fail(verb, name string, why error) {
 	}
 }
 
+// failLater is the same, but lets the first call pass.
+func (m *memory) failLater(verb, name string, why error) {
+	first := true
+	m.fault = func(v, n string) error {
+		if v != verb || n != name {
+			return nil
+		}
+		if first {
+			first = false
+			return nil
+		}
+		return why
+	}
+}
+
 // slots opens a Lock with n slots.
 func (m *memory) slots(t *testing.T, n int, holder string) *Lock {
 	t.Helper()

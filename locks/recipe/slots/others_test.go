@@ -46,8 +46,13 @@ func TestWarnings(t *testing.T) {
 					m.records["jobs#0"] = []byte(tt.record)
 				}
 				var log drive.Log
-				l := m.slots(t, tt.n, "a")
-				l.log = slog.New(slog.NewTextHandler(&log, nil))
+				l, err := Open(t.Context(), tt.n, m.lock, locks.Options{
+					Name: "jobs", Holder: "a", ConnectTimeout: time.Second, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
 				for range 2 {
 					_, _ = l.Acquire(t.Context(), true)
 				}
@@ -80,6 +85,11 @@ func TestTurnstileIsBusy(t *testing.T) {
 		time.AfterFunc(300*time.Millisecond, func() { _ = other.Release(t.Context()) })
 		start = time.Now()
 		try(t, l)
+		_, _ = other.Acquire(t.Context(), true)
+		_, err := m.slots(t, 2, "b").Acquire(t.Context(), true)
+		if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" {
+			t.Errorf("with a holder that allows one: %v; want that a has it", err)
+		}
 		if took := time.Since(start); took < 300*time.Millisecond || took > 400*time.Millisecond {
 			t.Errorf("a slot after %v; want it soon after the turnstile became free", took)
 		}
@@ -160,6 +170,17 @@ func TestQueue(t *testing.T) {
 	}
 	_ = other.Release(t.Context())
 	try(t, a)
+	same, _ := m.lock(t.Context(), locks.Options{Name: "jobs#0", Holder: "a", RunID: "run of a"})
+	_, _ = same.Acquire(t.Context(), true)
+	if s, err := a.Inspect(t.Context()); err != nil || len(s.Queue) != 0 {
+		t.Errorf("the holder has not left the turnstile yet: got %+v, %v", s, err)
+	}
+	_ = same.Release(t.Context())
+	m.waiting["jobs#1"] = []*memoryLock{{o: locks.Options{Holder: "next"}}, {o: locks.Options{Holder: "nobody"}}}
+	if s, err := a.Inspect(t.Context()); err != nil || len(s.Queue) != 1 || s.Queue[0].Holder != "next" {
+		t.Errorf("two wait for one slot: got %+v, %v", s, err)
+	}
+	m.waiting["jobs#1"] = nil
 	_, _ = other.Acquire(t.Context(), true)
 	if s, err := a.Inspect(t.Context()); err != nil || len(s.Queue) != 1 || s.Queue[0].Holder != "other" || s.Waiters != 1 {
 		t.Errorf("the turnstile's holder waits for another slot: got %+v, %v", s, err)
