@@ -565,3 +565,20 @@ func TestBare(t *testing.T) {
 		}
 	})
 }
+
+// TestReleased: a handle that was released is of no further use.
+func TestReleased(t *testing.T) {
+	bubble(t, func(b *bench) {
+		l, _ := b.hold("a")
+		drive.Release(b.T, l)
+		if err := l.Renew(b.Context()); !errors.Is(err, locks.ErrLost) {
+			b.Errorf("renew: %v", err)
+		}
+		if g, err := l.Acquire(b.Context(), true); !errors.Is(err, locks.ErrLost) {
+			b.Errorf("acquire: %+v, %v", g, err)
+		}
+		if err := l.SetRecord(b.Context(), []byte("x")); !errors.Is(err, locks.ErrLost) {
+			b.Errorf("set the record: %v", err)
+		}
+	})
+}
