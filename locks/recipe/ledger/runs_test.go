@@ -64,10 +64,20 @@ func TestOldRunsAreSuperseded(t *testing.T) {
 	if isDone(r, "day", 65) || isDone(r, "day", 300) {
 		t.Error("a window above the floor is done, though it is not listed")
 	}
-	finish(t, r, "day", 20, 50) // they are not above the floor
-	r = read(t, encode(t, r))
+	finish(t, r, "day", 20) // it is below the floor
 	if len(r.runs[0].Done) != maxDone || *r.runs[0].Floor != 50 {
 		t.Errorf("after a late run: floor %d, %d runs", *r.runs[0].Floor, len(r.runs[0].Done))
+	}
+}
+
+// TestFloor: a run at the floor is superseded, also if there is room for it, and the record stays
+// one that can be read.
+func TestFloor(t *testing.T) {
+	t.Parallel()
+	r := read(t, `{"v":1,"runs":[{"spec":"day","floor":50,"done":[{"slot":60}]}]}`)
+	finish(t, r, "day", 50)
+	if again := read(t, encode(t, r)); !isDone(again, "day", 50) || isDone(again, "day", 51) {
+		t.Error("another window is done than those up to 50")
 	}
 }
 
