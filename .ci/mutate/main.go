@@ -60,7 +60,7 @@ func mutate(patterns []string) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	began := time.Now()
 	all, err := prepare(dir, patterns)
 	if err != nil {
