@@ -24,6 +24,11 @@ func TestBare(t *testing.T) {
 		if want := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanBreak, locks.CanForget}; err != nil || !slices.Equal(all, want) {
 			t.Errorf("abilities: %q, %v; want %q", all, err, want)
 		}
+		s.watched = true
+		all, err = at(t, s, options("b")).(locks.Able).Abilities(drive.Context(t))
+		if want := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanBreak, locks.CanForget, locks.CanList, locks.CanWatch, locks.CanProbe}; err != nil || !slices.Equal(all, want) {
+			t.Errorf("abilities of a store that has all: %q, %v; want %q", all, err, want)
+		}
 		for name, do := range map[string]func() error{
 			"list":  func() error { _, _, err := l.List(drive.Context(t), ""); return err },
 			"watch": func() error { _, err := l.Watch(drive.Context(t), false); return err },

@@ -105,7 +105,8 @@ func TestTexts(t *testing.T) {
 	})
 }
 
-// TestDisturbed: a wait goes on after errors that may pass, which are logged once.
+// TestDisturbed: a wait goes on after errors that may pass, which are logged once. Another error
+// ends it.
 func TestDisturbed(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		a := at(t, s, options("a"))
@@ -126,6 +127,12 @@ func TestDisturbed(t *testing.T) {
 		if n := strings.Count(log.String(), "the wait is disturbed"); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
+		go func() { _, err := at(t, s, options("c")).Acquire(drive.Context(t), false); done <- err }()
+		time.Sleep(time.Second)
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Denied, "no")} })
+		if err := <-done; !errors.Is(err, locks.ErrDenied) {
+			t.Errorf("an error that does not pass: got %v; want ErrDenied", err)
+		}
 	})
 }
 
@@ -136,7 +143,12 @@ func TestPatience(t *testing.T) {
 		drive.Hold(t, a)
 		ctx, cancel := context.WithTimeout(drive.Context(t), 5*time.Second)
 		defer cancel()
-		_, err := at(t, s, options("b")).Acquire(ctx, false)
+		o, reports := options("b"), 0
+		o.Waiting = func(locks.Waiting) { reports++ }
+		_, err := at(t, s, o).Acquire(ctx, false)
+		if reports != 1 {
+			t.Errorf("the holder was reported %d times", reports)
+		}
 		if !errors.Is(err, locks.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "held by a") {
 			t.Errorf("got %v", err)
 		}

@@ -46,6 +46,13 @@ func TestDateProvesTheEnd(t *testing.T) {
 			t.Errorf("an answer %v after the change: left %v, by %v; want %v", tt.age, left, by, tt.left)
 		}
 	}
+	o, v := observer{traits: stamped()}, seenAt(0, 0, 0)
+	if v.Updated = (time.Time{}); v.present().Left != 0 {
+		t.Errorf("without a stamp, %v are left for people", v.present().Left)
+	}
+	if left, by := o.left(v); left != 10*time.Second || by != ByWatching {
+		t.Errorf("without a stamp: left %v, by %v; want a whole lease, by watching", left, by)
+	}
 }
 
 // TestWatchProvesTheEnd: if there is no Date, or it proves nothing, the proof is a whole lease
