@@ -203,7 +203,7 @@ func TestAskedByAnother(t *testing.T) {
 		for _, value := range []string{
 			"", "null", "[]", `{"token":-1}`, `{"nonce":"n","token":TOKEN}`, `{"nonce":"n","token":TOKEN,"text":"resign"}`,
 			`{"nonce":"n","token":TOKEN,"text":"base64:/w=="}`, `{"nonce":"n","token":TOKEN,"text":"base64:` + strings.Repeat("eHh4", 1500) + `"}`,
-			`{"nonce":"n","token":TOKEN,"text":"base64:eA==","token":"x"}`, `{"nonce":"n","token":TOKEN,"text":"base64:eA=="}` + strings.Repeat(" ", caslease.MaxRead), strings.Repeat("{", 100<<10), strings.Repeat("x", 300<<10), "\x00\xff",
+			`{"nonce":"n","token":TOKEN,"text":"base64:eA==","token":"x"}`, `{"nonce":"n","token":TOKEN,"text":"base64:!"}`, `{"nonce":"n","token":TOKEN,"text":"base64:eA=="}` + strings.Repeat(" ", caslease.MaxRead), strings.Repeat("{", 100<<10), strings.Repeat("x", 300<<10), "\x00\xff",
 		} {
 			token := strings.Split(strings.SplitAfter(stateOf(t, s)+`"token":0,`, `"token":`)[1], ",")[0]
 			s.SetState(requestCell, strings.ReplaceAll(value, "TOKEN", token))

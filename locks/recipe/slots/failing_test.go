@@ -127,6 +127,10 @@ func TestAcquireFails(t *testing.T) {
 				if held := slices.Collect(maps.Keys(m.held)); len(held) > 0 || m.open != open {
 					t.Errorf("held: %q; %d handles are open, want %d", held, m.open, open)
 				}
+				m.fail("", "", nil)
+				if all, err := l.Abilities(t.Context()); err != nil || len(all) == 0 {
+					t.Errorf("abilities: %q, %v", all, err)
+				}
 				m.fail("open", "jobs#0", no)
 				if g, err := l.Acquire(t.Context(), true); (open == 0) != errors.Is(err, no) {
 					t.Errorf("with one more handle on the turnstile: %+v, %v", g, err)

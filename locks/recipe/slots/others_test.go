@@ -96,6 +96,30 @@ func TestTurnstileIsBusy(t *testing.T) {
 	})
 }
 
+// TestOneBidWins: two slots become free at once. The one that we do not need is free again.
+func TestOneBidWins(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		a, b, c := m.slots(t, 2, "a"), m.slots(t, 2, "b"), m.slots(t, 2, "c")
+		try(t, a)
+		try(t, b)
+		open, done := m.open, make(chan error, 1)
+		go func() { _, err := c.Acquire(t.Context(), false); done <- err }()
+		time.Sleep(time.Second)
+		m.mu.Lock()
+		delete(m.held, "jobs#1")
+		delete(m.held, "jobs#2")
+		m.mu.Unlock()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if len(m.held) != 1 || m.held[fmt.Sprint("jobs#", c.Slot())] == nil || m.open != open {
+			t.Errorf("slot %d; held: %v; %d handles are open, want %d", c.Slot(), m.held, m.open, open)
+		}
+	})
+}
+
 // TestBackendCannotWait: Acquire of a backend may return at once that a lock is held. Then that
 // is the result while we have not got the turnstile, and a slot is tried again.
 func TestBackendCannotWait(t *testing.T) {
@@ -118,10 +142,17 @@ func TestBackendCannotWait(t *testing.T) {
 		if tried < 5 || tried > 15 {
 			t.Errorf("%d requests to acquire in 5 s", tried)
 		}
+		other, _ := m.lock(t.Context(), locks.Options{Name: "jobs#0", Holder: "other"})
 		_ = a.Release(t.Context())
 		start = time.Now()
 		if err := <-done; err != nil || time.Since(start) > time.Second {
 			t.Errorf("b: %v, %v after the release", err, time.Since(start))
+		}
+		_ = b.Release(t.Context())
+		_, _ = other.Acquire(t.Context(), true)
+		start = time.Now()
+		if g, err := c.Acquire(t.Context(), false); !errors.Is(err, locks.ErrHeld) || time.Since(start) > 0 {
+			t.Errorf("c: %+v, %v after %v; want at once that the turnstile is held", g, err, time.Since(start))
 		}
 	})
 }
