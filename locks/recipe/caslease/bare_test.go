@@ -80,6 +80,9 @@ func TestLeaseOfAnAttempt(t *testing.T) {
 		start := time.Now()
 		l := at(t, s, options("a"))
 		drive.Hold(t, l)
+		if got := stateOf(t, s); !strings.Contains(got, `.2","ttl_ms"`) {
+			t.Errorf("the state is %s; want one of the second attempt", got)
+		}
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("the lock was granted after %v, which is a lease's length", took)
 		}

@@ -156,6 +156,20 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// TestDeniedAtOnce: the first look is not repeated after an error that does not pass.
+func TestDeniedAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Denied, "no")} })
+		if _, err := l.Acquire(drive.Context(t), false); !errors.Is(err, locks.ErrDenied) {
+			t.Errorf("got %v; want ErrDenied", err)
+		}
+		if n := verbs(s); len(n) != 1 || n["read"] != 1 {
+			t.Errorf("requests: %v; want one read", n)
+		}
+	})
+}
+
 // TestNoResignWatched: a holder that will not resign does not read requests, even if it is told
 // that something has changed.
 func TestNoResignWatched(t *testing.T) {

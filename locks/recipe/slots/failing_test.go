@@ -128,8 +128,8 @@ func TestAcquireFails(t *testing.T) {
 					t.Errorf("held: %q; %d handles are open, want %d", held, m.open, open)
 				}
 				m.fail("", "", nil)
-				if all, err := l.Abilities(t.Context()); err != nil || len(all) == 0 {
-					t.Errorf("abilities: %q, %v", all, err)
+				if all, err := l.Abilities(t.Context()); err != nil || len(all) == 0 || m.open != open {
+					t.Errorf("abilities: %q, %v; %d handles are open, want %d", all, err, m.open, open)
 				}
 				m.fail("open", "jobs#0", no)
 				if g, err := l.Acquire(t.Context(), true); (open == 0) != errors.Is(err, no) {
