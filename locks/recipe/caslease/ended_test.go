@@ -156,16 +156,19 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestDeniedAtOnce: the first look is not repeated after an error that does not pass.
-func TestDeniedAtOnce(t *testing.T) {
+// TestFirstLookAtOnce: the first look is not repeated after an error that does not pass, or if
+// nothing answers at the address.
+func TestFirstLookAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
-		l := at(t, s, options("a"))
-		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Denied, "no")} })
-		if _, err := l.Acquire(drive.Context(t), false); !errors.Is(err, locks.ErrDenied) {
-			t.Errorf("got %v; want ErrDenied", err)
-		}
-		if n := verbs(s); len(n) != 1 || n["read"] != 1 {
-			t.Errorf("requests: %v; want one read", n)
+		for kind, want := range map[caslease.Kind]error{caslease.Denied: locks.ErrDenied, caslease.Unreachable: locks.ErrUnavailable} {
+			l := at(t, s, options("a"))
+			s.Fault(func(Request) Fault { return Fault{Err: refuse(kind, "no")} })
+			if _, err := l.Acquire(drive.Context(t), false); !errors.Is(err, want) {
+				t.Errorf("got %v; want %v", err, want)
+			}
+			if n := verbs(s); len(n) != 1 || n["read"] != 1 {
+				t.Errorf("%v: requests: %v; want one read", want, n)
+			}
 		}
 	})
 }
