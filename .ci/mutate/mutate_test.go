@@ -40,7 +40,8 @@ func TestSample(t *testing.T) {
 	if !listed.complete(all.mutants) {
 		t.Error("survivors that are listed are not accepted")
 	}
-	if gone := listed.gone(all.mutants[:0]); len(gone) != len(listed) {
-		t.Errorf("of %d keys that no mutant has, %q are found", len(listed), gone)
+	listed["of another package"] = "a decision"
+	if gone := listed.gone(all.mutants[1:]); len(gone) != 1 || gone[0] != all.mutants[0].key {
+		t.Errorf("the key that no mutant has: got %q, want %q", gone, all.mutants[0].key)
 	}
 }

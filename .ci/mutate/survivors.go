@@ -48,13 +48,20 @@ func (s survivors) news(m *mutant) string {
 	return ""
 }
 
-// gone returns the keys that are listed, but no mutant has.
+// gone returns the keys that are listed for the packages of some mutants, but that none has.
 func (s survivors) gone(mutants []*mutant) []string {
-	gone := maps.Clone(s)
+	packages, keys := map[string]bool{}, map[string]bool{}
 	for _, m := range mutants {
-		delete(gone, m.key)
+		packages[m.pkg.name], keys[m.key] = true, true
 	}
-	return slices.Sorted(maps.Keys(gone))
+	var gone []string
+	for key := range s {
+		if of, _, _ := strings.Cut(key, " "); packages[of] && !keys[key] {
+			gone = append(gone, key)
+		}
+	}
+	slices.Sort(gone)
+	return gone
 }
 
 // complete reports whether all survivors are listed.

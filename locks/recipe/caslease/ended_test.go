@@ -131,8 +131,9 @@ func TestDisturbed(t *testing.T) {
 		go func() { _, err := at(t, s, options("c")).Acquire(drive.Context(t), false); done <- err }()
 		time.Sleep(time.Second)
 		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Denied, "no")} })
-		if err := <-done; !errors.Is(err, locks.ErrDenied) {
-			t.Errorf("an error that does not pass: got %v; want ErrDenied", err)
+		start := time.Now()
+		if err := <-done; !errors.Is(err, locks.ErrDenied) || time.Since(start) > 4*time.Second {
+			t.Errorf("an error that does not pass: got %v after %v; want ErrDenied", err, time.Since(start))
 		}
 	})
 }
@@ -189,5 +190,20 @@ func TestNoResignWatched(t *testing.T) {
 		if n := verbs(s); n["read"] == 0 || n["ask read"] > 0 {
 			t.Errorf("after a change, the holder of token %d made the requests %v", g.Token, n)
 		}
+	})
+}
+
+// TestRenewCannotRead: the answer to a renewal was lost, and the next one cannot read what became
+// of it. That is no loss.
+func TestRenewCannotRead(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		s.Edit(leaseCell, func(*caslease.Cell) {})
+		s.Next("read", Fault{Err: refuse(caslease.Unknown, "Backend Error")})
+		if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) {
+			t.Errorf("got %v; want ErrUnavailable", err)
+		}
+		drive.Renew(t, l)
 	})
 }

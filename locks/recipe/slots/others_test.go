@@ -99,25 +99,27 @@ func TestTurnstileIsBusy(t *testing.T) {
 // TestOneBidWins: two slots become free at once. The one that we do not need is free again.
 func TestOneBidWins(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		a, b, c := m.slots(t, 2, "a"), m.slots(t, 2, "b"), m.slots(t, 2, "c")
-		try(t, a)
-		try(t, b)
-		open, done := m.open, make(chan error, 1)
-		go func() { _, err := c.Acquire(t.Context(), false); done <- err }()
-		time.Sleep(time.Second)
-		m.mu.Lock()
-		delete(m.held, "jobs#1")
-		delete(m.held, "jobs#2")
-		m.mu.Unlock()
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if len(m.held) != 1 || m.held[fmt.Sprint("jobs#", c.Slot())] == nil || m.open != open {
-			t.Errorf("slot %d; held: %v; %d handles are open, want %d", c.Slot(), m.held, m.open, open)
-		}
-	})
+	for range 20 { // sometimes only one is granted before the other is given up
+		synctest.Test(t, func(t *testing.T) {
+			m := newMemory()
+			a, b, c := m.slots(t, 2, "a"), m.slots(t, 2, "b"), m.slots(t, 2, "c")
+			try(t, a)
+			try(t, b)
+			open, done := m.open, make(chan error, 1)
+			go func() { _, err := c.Acquire(t.Context(), false); done <- err }()
+			time.Sleep(time.Second)
+			m.mu.Lock()
+			delete(m.held, "jobs#1")
+			delete(m.held, "jobs#2")
+			m.mu.Unlock()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if len(m.held) != 1 || m.held[fmt.Sprint("jobs#", c.Slot())] == nil || m.open != open {
+				t.Errorf("slot %d; held: %v; %d handles are open, want %d", c.Slot(), m.held, m.open, open)
+			}
+		})
+	}
 }
 
 // TestBackendCannotWait: Acquire of a backend may return at once that a lock is held. Then that
