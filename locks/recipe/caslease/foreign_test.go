@@ -41,10 +41,12 @@ func TestForeignCell(t *testing.T) {
 }
 
 // TestListOfBadRecord: a record that leaderrun did not write is not shown, and the log names it.
+// A name that no lock can have is left out.
 func TestListOfBadRecord(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		drive.Hold(t, at(t, s, options("a")))
 		s.Edit(leaseCell, func(c *caslease.Cell) { c.Record, c.BadRecord = []byte("x"), true })
+		s.SetState("p|0|../x", stateOf(t, s))
 		s.SetState(leaseCell+"2", "?")
 		var log drive.Log
 		o := options("who asks")

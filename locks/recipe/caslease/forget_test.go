@@ -2,6 +2,7 @@ package caslease_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -51,6 +52,22 @@ func TestForget(t *testing.T) {
 					t.Errorf("%s: left: %+v", end, all)
 				}
 			}
+		}
+	})
+}
+
+// TestForgetAsItWasRead: what is deleted is what was read, so there is one read and one deletion.
+func TestForgetAsItWasRead(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		drive.Release(t, a)
+		verbs(s)
+		if err := forget(t, at(t, s, options("operator"))); err != nil {
+			t.Error(err)
+		}
+		if got, want := verbs(s), map[string]int{"read": 1, "delete": 1, "ask read": 1}; !maps.Equal(got, want) {
+			t.Errorf("requests: %v; want %v", got, want)
 		}
 	})
 }
