@@ -189,3 +189,22 @@ func TestLast(t *testing.T) {
 		t.Errorf("got %q, %+v, %v", schedule, run, ok)
 	}
 }
+
+// A run that its own term takes back is not done, and other runs are.
+func TestUnfinish(t *testing.T) {
+	t.Parallel()
+	var r Record
+	for window := range int64(3) {
+		if err := r.Finish("day", Run{Window: window, Token: 7 + uint64(window)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Unfinish("night", 1, 8)
+	r.Unfinish("day", 1, 7) // another term's
+	r.Unfinish("day", 2, 9)
+	for window, want := range []bool{true, true, false} {
+		if _, done := r.Done("day", int64(window)); done != want {
+			t.Errorf("window %d is done: %v, want %v", window, done, want)
+		}
+	}
+}
