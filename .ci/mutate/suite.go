@@ -56,7 +56,7 @@ func (all *set) build(packages []*pkg) error {
 			s.dir = filepath.Join(strings.TrimSuffix(p.dir, p.name), s.of)
 		}
 	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil { //nolint:gosec // the same packages
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("go test -c: %w\n%s", err, out)
 	}
 	return nil
