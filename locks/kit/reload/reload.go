@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"runtime"
@@ -56,6 +57,9 @@ func OpenSecret[T any](setting string, parse func(contents [][]byte) (T, error),
 // checkSecret returns an error if others have access to a file.
 func checkSecret(file string) error {
 	_, info, err := trust.File(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // reading it says so
+	}
 	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 { // Windows has no such bits
 		err = errors.New("it can be read by anyone")
 	}
