@@ -74,6 +74,9 @@ func (s *secrets) all() (all []string) {
 	}
 	for _, variable := range locks.SecretEnv(lock) {
 		value := os.Getenv(variable)
+		if strings.HasSuffix(variable, "USER") && !strings.Contains(value, ":") {
+			continue // the name without the password
+		}
 		if filepath.IsAbs(value) && !strings.HasSuffix(value, "=") { // a key in base64 may begin like a path
 			all = append(all, wordsOf(value)...)
 		} else {
@@ -97,8 +100,11 @@ func forms(secret string) []string {
 			parts = append(parts, value) // of a connection string, or a SAS token
 		}
 	}
-	if _, password, ok := strings.Cut(secret, ":"); ok {
+	if user, password, ok := strings.Cut(secret, ":"); ok {
 		parts = append(parts, password)
+		if i := strings.LastIndex(password, ":"); i >= 0 && user == "digest" { // of ZooKeeper
+			parts = append(parts, password[i+1:])
+		}
 	}
 	var all []string
 	for _, p := range parts {

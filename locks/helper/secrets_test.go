@@ -57,16 +57,18 @@ func TestEchoedSecrets(t *testing.T) {
 	}
 	t.Setenv("FAKE_PASSWORD", "env-sesame")
 	t.Setenv("FAKE_AUTH", "alice:auth-sesame")
+	t.Setenv("FAKE_USER", "spoken")                     // the name alone is not secret
+	t.Setenv("FAKE_DIGEST", "digest:bob:digest-sesame") // as ZooKeeper's
 	t.Setenv("FAKE_CONNECTION", "Name=n;AccountKey=key-sesame==;SharedAccessSignature=sv=1&sig=sas-sesame")
 	t.Setenv("FAKE_FILE", file("pgpass", "h:1:d:u:pgpass-sesame\n"))
 	at := "fake://u:url%2Fsesame@h?password-file=" + url.QueryEscape(file("password", "file-sesame\n"))
 	sent := []string{
-		"env-sesame", "auth-sesame", base64.StdEncoding.EncodeToString([]byte("alice:auth-sesame")), "key-sesame==", "sas-sesame", "pgpass-sesame",
+		"env-sesame", "auth-sesame", "digest-sesame", base64.StdEncoding.EncodeToString([]byte("alice:auth-sesame")), "key-sesame==", "sas-sesame", "pgpass-sesame",
 		"url/sesame", "url%2Fsesame", "file-sesame", "sent-sesame", "Authorization: Bearer fetched-sesame\r", "X: Basic other-sesame",
 	}
 	open := func(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
 		return &echo{
-			variables: []string{"FAKE_PASSWORD", "FAKE_AUTH", "FAKE_CONNECTION", "FAKE_FILE"}, sent: "you sent " + strings.Join(sent, " and ") + " to h",
+			variables: []string{"FAKE_PASSWORD", "FAKE_AUTH", "FAKE_USER", "FAKE_DIGEST", "FAKE_CONNECTION", "FAKE_FILE"}, sent: "you sent " + strings.Join(sent, " and ") + " to h, spoken",
 			log: func(what string, args ...any) { o.Logger.Warn(what, args...) },
 		}, nil
 	}
@@ -93,10 +95,10 @@ func TestEchoedSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{said, log.String()} {
-		if strings.Contains(text, "sesame") || strings.Contains(text, sent[2]) {
+		if strings.Contains(text, "sesame") || strings.Contains(text, sent[3]) {
 			t.Errorf("got %s", text)
 		}
-		if !strings.Contains(text, "you sent xxxxx and") || !strings.Contains(text, "to h") {
+		if !strings.Contains(text, "you sent xxxxx and") || !strings.Contains(text, "to h, spoken") {
 			t.Errorf("got %s, want the rest of the text", text)
 		}
 	}

@@ -36,7 +36,6 @@ func record(tb testing.TB, r Record) {
 	if name == "" {
 		return
 	}
-	r.Test, r.Package = tb.Name(), tested()
 	if err := r.Add(name); err != nil {
 		tb.Error(err)
 	}

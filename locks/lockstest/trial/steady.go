@@ -34,14 +34,14 @@ func SteadyAt(tb testing.TB, share float64, f func(tb testing.TB, scale int)) {
 
 func steady(tb testing.TB, f func(tb testing.TB, scale int), waits ...func() (time.Duration, bool)) {
 	tb.Helper()
-	record(tb, Record{})
+	record(tb, Record{Test: tb.Name(), Package: tested()})
 	for scale, n := Scale(), 1; ; scale, n = 2*scale, n+1 {
 		start := time.Now()
 		share := shares(waits)
 		r := Run(tb, func(tb testing.TB) { f(tb, scale) })
 		waited := share()
 		if r.Failed && !r.Final && n < attempts && waited >= busy {
-			again := Record{Failure: oneLine(r.Failure), Scale: scale, Waited: waited, Took: time.Since(start)}
+			again := Record{Test: tb.Name(), Package: tested(), Failure: oneLine(r.Failure), Scale: scale, Waited: waited, Took: time.Since(start)}
 			record(tb, again)
 			tb.Logf("it is repeated: %v\n%s", again, r.Log)
 			continue

@@ -91,6 +91,9 @@ func TestSteady(t *testing.T) {
 			if runs != tt.runs || r.Failed != tt.failed {
 				t.Errorf("%d runs, failed: %v; want %d, %v\n%s", runs, r.Failed, tt.runs, tt.failed, r.Log)
 			}
+			if tt.runs > 1 && !strings.Contains(r.Log, "it is repeated: "+t.Name()+" of ") {
+				t.Errorf("the log does not name what is repeated:\n%s", r.Log)
+			}
 			if tt.failed && !strings.Contains(r.Log, "go test -count 1 -v -run '^TestSteady$/") {
 				t.Errorf("the log does not say how to repeat the test:\n%s", r.Log)
 			}
