@@ -20,6 +20,7 @@ type Campaign struct {
 	life    context.Context // ends when the campaign is over
 	finish  context.CancelFunc
 	leaving chan struct{} // holds a value while somebody ends the session
+	ended   chan struct{} // closed when the entry was told that the campaign is over
 
 	// Guarded by Lock.mu.
 	ttl   time.Duration // of the session as granted; 0: there is none (yet)
@@ -28,7 +29,7 @@ type Campaign struct {
 }
 
 func (l *Lock) newCampaign() *Campaign {
-	c := &Campaign{lock: l, leaving: make(chan struct{}, 1)}
+	c := &Campaign{lock: l, leaving: make(chan struct{}, 1), ended: make(chan struct{})}
 	c.life, c.finish = context.WithCancel(context.Background())
 	return c
 }
@@ -102,6 +103,7 @@ func (c *Campaign) end(why error, final bool) (first bool) {
 	if first = c.note(why, final); first {
 		c.finish()
 		c.entry.End(why)
+		close(c.ended)
 	}
 	return first
 }
@@ -176,8 +178,14 @@ func (c *Campaign) undo(ctx context.Context) {
 
 // leave ends the session of a campaign that is over, and so deletes the entry. Only one
 // call does so at a time: a second one could find the session gone before the first has
-// its answer.
+// its answer. If another goroutine has noted that the campaign is over, it may not have ended
+// the entry yet.
 func (c *Campaign) leave(ctx context.Context) error {
+	select {
+	case <-c.ended:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	select {
 	case c.leaving <- struct{}{}:
 		defer func() { <-c.leaving }()
