@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -37,7 +38,23 @@ func Run(tb testing.TB, f func(tb testing.TB)) Result {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Result{Failed: t.failed, Skipped: t.skipped, Final: t.final, Failure: t.failure, Log: strings.Join(t.log, "\n")}
+	r := Result{Failed: t.failed, Skipped: t.skipped, Final: t.final, Failure: t.failure, Log: strings.Join(t.log, "\n")}
+	if r.Failed && r.Failure == "" {
+		r.Failure = lastWords(r.Log)
+	}
+	return r
+}
+
+// lastWords returns why a test says that it has failed if it logs that, and only calls FailNow:
+// the last line with FAIL, as scripts have it, or else the last line.
+func lastWords(log string) (said string) {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	for _, line := range slices.Backward(lines) {
+		if strings.Contains(line, "FAIL: ") {
+			return line
+		}
+	}
+	return cmp.Or(lines[len(lines)-1], "it says nothing")
 }
 
 // A trial stands in for a test. Methods that it does not override, such as TempDir, are

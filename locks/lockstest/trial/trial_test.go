@@ -113,6 +113,21 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// TestLastWords has a test that logs why it fails, as package testscript does.
+func TestLastWords(t *testing.T) {
+	for log, want := range map[string]string{"> exits 3 x\n[stdout]\nFAIL: a.txtar:3: 1, want 3\n": "FAIL: a.txtar:3: 1, want 3", "too late": "trial_test.go:", "": "it says nothing"} {
+		r := Run(t, func(tb testing.TB) {
+			if log != "" {
+				tb.Log(log)
+			}
+			tb.FailNow()
+		})
+		if !r.Failed || !strings.HasPrefix(r.Failure, want) {
+			t.Errorf("got %+v, want %q", r, want)
+		}
+	}
+}
+
 // TestBusiest checks that it is the busiest resource that counts.
 func TestBusiest(t *testing.T) {
 	start := time.Now()
