@@ -39,8 +39,27 @@ func needs(t *testing.T, met bool, what string) {
 	}
 }
 
-// testDir returns a directory for locks that does not exist yet.
-func testDir(t testing.TB) string { return filepath.Join(t.TempDir(), "locks") }
+// testDir returns a directory that does not exist yet. It is not below TempDir, whose removal
+// fails if an abandoned Acquire creates the lock file at that moment.
+func testDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "leaderrun-file-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755) // for tests as other users
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 1000 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	return filepath.Join(dir, "locks")
+}
 
 func dirURL(dir string) *url.URL { return &url.URL{Scheme: "file", Path: dir} }
 
