@@ -288,18 +288,26 @@ func TestTerminalBackground(t *testing.T) {
 		if strings.HasPrefix(w, "timeout") {
 			t.Skip("timeout is not stopped when its command is")
 		}
-		s.key(w + "plain &\n")
-		s.expect("ready")
-		s.stoppedByReading()
-		s.key("fg\n")
-		s.expect("plain")
-		s.key("one\n")
-		s.expect("heard <one>")
-		s.key(ctrlD)
-		if got := s.ends(); !strings.HasSuffix(got, "6") {
-			t.Errorf("got %q, want the status 6", got)
-		}
+		s.reads(w+"plain", "true")
 	})
+}
+
+// reads runs plain in the background, where it is suspended because it reads, and brings it back
+// after a pause.
+func (s *shell) reads(command, pause string) {
+	s.t.Helper()
+	s.key(command + " &\n")
+	s.expect("ready")
+	s.stoppedByReading()
+	s.is(pause, "0")
+	s.key("fg\n")
+	s.expect("plain")
+	s.key("one\n")
+	s.expect("heard <one>")
+	s.key(ctrlD)
+	if got := s.ends(); !strings.HasSuffix(got, "6") {
+		s.t.Errorf("got %q, want the status 6", got)
+	}
 }
 
 // TestTerminalBackgroundForLong is TestTerminalBackground for a job that was suspended for longer
@@ -310,18 +318,7 @@ func TestTerminalBackgroundForLong(t *testing.T) {
 	for n := range 3 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			s := bash(t)
-			s.key("GOMAXPROCS=1 taskset -c 0 leaderrun -l x -- plain &\n")
-			s.expect("ready")
-			s.stoppedByReading()
-			s.is("sleep 1.5", "0")
-			s.key("fg\n")
-			s.expect("plain")
-			s.key("one\n")
-			s.expect("heard <one>")
-			s.key(ctrlD)
-			if got := s.ends(); !strings.HasSuffix(got, "6") {
-				t.Errorf("got %q, want the status 6", got)
-			}
+			s.reads("GOMAXPROCS=1 taskset -c 0 leaderrun -l x -- plain", "sleep 1.5")
 		})
 	}
 }
