@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,7 @@ type Manner struct {
 // class and no other, one line that names the first server, and a hint; and it comes soon,
 // or not much later than the connect timeout.
 func (x Trouble) Test(t *testing.T, m Manner) {
+	_, _ = x509.SystemCertPool() // takes long the first time, which is not the backend's fault
 	for _, try := range []bool{true, false} {
 		t.Run(fmt.Sprintf("%s/try=%t", x.Name, try), func(t *testing.T) {
 			t.Parallel()
