@@ -144,7 +144,7 @@ func oneEndpointSilent(t testing.TB, scale int) {
 	bad.CutAll()
 	failed := 0
 	for range 6 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(scale)*200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(scale)*500*time.Millisecond)
 		if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) {
 			t.Fatal(err)
 		} else if err != nil {

@@ -197,7 +197,7 @@ func TestAborted(t *testing.T) {
 		t.Errorf("%d statements and %d commits; want 3 of each", statements.Load(), commits.Load())
 	}
 	aborts.Store(1 << 30)
-	_, err := s.Swap(storetest.Within(t, 100*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
+	_, err := s.Swap(storetest.Within(t, time.Second), jobs, c, caslease.Value{State: "{}"})
 	want := caslease.Changed
 	if errors.Is(err, context.DeadlineExceeded) { // it ended in a request, and not in a pause
 		want = caslease.Unknown
