@@ -10,7 +10,7 @@ import (
 // The one of higher rank wins silently. With equal ranks it is an error, whose text is
 // why; if why is empty, the first one wins, as with flock(1), except in the config file.
 //
-// Two more pairs are errors whatever their ranks: --once-per and --slots
+// More pairs are errors whatever their ranks: --slots with --once-per or --priority
 // (cmd/run/check.go), and -c and a command (cmd/run/run.go).
 var contradictions = []struct{ a, b, why string }{
 	{"lock", "all", "--lock and --all contradict each other"},

@@ -142,7 +142,7 @@ func (v *Values) serviceOptions() []Option {
 		{Name: "notify-job", Group: group, Value: &v.NotifyJob,
 			Usage: "let the job, not leaderrun, send READY=1 to systemd; requires NotifyAccess=all in its unit"},
 		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000),
-			Usage: "waiters with a greater `N` get the lock first (" + known.Queues() + "); set it in all runs of a lock, or in none (default: none)"},
+			Usage: "waiters with a greater `N` get the lock first (" + known.Queues() + "); set it in all runs of a lock, or in none; not with --slots (default: none)"},
 	}
 }
 

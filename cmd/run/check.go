@@ -23,6 +23,8 @@ func (s *session) check(r *options.Request) error {
 	switch {
 	case s.opt.OncePer != "" && s.opt.Slots.Given: // an error whatever their sources: without --slots it is another lock
 		return locks.Usagef("--once-per and --slots contradict each other: runs are recorded per lock, not per slot")
+	case s.opt.Priority.Given && s.opt.Slots.Given: // of the waiters, one waits for the slots, and no other can pass it
+		return locks.Usagef("--priority and --slots contradict each other: slots are given in the order in which runs came")
 	case s.opt.OncePer == "" && s.opt.OncePerAttempt:
 		return output.WithHint(locks.Usagef("--once-per-attempt needs --once-per"), "add --once-per WINDOW")
 	case s.opt.RestartDelay.D > s.opt.RestartMaxDelay.D:
