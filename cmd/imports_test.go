@@ -88,7 +88,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/kit/workers", []string{"/locks", "/locks/kit/workers"}},
 		{"/runner/proc", []string{"/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock"}},
 		{"/runner/cgroup", []string{"/runner/cgroup"}},
-		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock", "/locks/program/threads"}},
+		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/runner/signals/action", "/runner/terminal", "/locks/lease/clock", "/locks/program/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/heartbeat", []string{"/runner/heartbeat", "/locks/lease/clock"}},
 		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock"}},

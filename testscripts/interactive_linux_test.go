@@ -398,6 +398,22 @@ func TestTerminalModesAreRestored(t *testing.T) {
 	s.ends()
 }
 
+// TestTerminalIsReturned checks that a script on a terminal can read again after a kill of
+// leaderrun, whether the job itself had the terminal or a group that it made.
+func TestTerminalIsReturned(t *testing.T) {
+	for name, job := range map[string]string{"job": "plain", "group of the job": "dash -mc 'echo $$ >pid; cat inner; cat; :'"} {
+		t.Run(name, func(t *testing.T) {
+			s := onTerminal(t, "dash", "-c", "leaderrun -l x -- "+job+`; until read line; do sleep 0.02; done; echo "read <$line>"`)
+			s.expect(map[string]string{"job": "ready", "group of the job": "No such file"}[name])
+			s.signalLeaderrun("pid", syscall.SIGKILL)
+			s.expect("Killed")
+			s.foregroundIs(s.cmd.Process.Pid)
+			s.key("one\n")
+			s.expect("read <one>")
+		})
+	}
+}
+
 // TestTerminalStopByKill checks that TSTP for leaderrun alone stops the job and then
 // leaderrun.
 func TestTerminalStopByKill(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/terminal"
 )
 
 // A guard owns the job. It runs in the guard's process. Its fields belong to the goroutine
@@ -40,6 +41,7 @@ type guard struct {
 	lookAt    clock.Instant // when to look for processes again
 	sendAt    clock.Instant // when to try to send again
 
+	tty           *terminal.Lent // nil: none
 	hold, release *os.File
 	message       []byte
 	remove        []string
@@ -219,6 +221,9 @@ func (g *guard) kill() {
 		return
 	}
 	g.container.signalAll(g, syscall.SIGKILL)
+	if g.orphaned { // at once, because a script may already read
+		g.tty.Return(g.job)
+	}
 	g.kills++
 	pause := shortPause
 	if g.kills > shortPauses {
@@ -291,6 +296,7 @@ func (g *guard) cleanUp() {
 		_, _ = g.release.Write(g.message) // if that fails, the lock is free when the lease ends
 	}
 	if g.orphaned {
+		g.tty.Return(g.job) // again: perhaps a group of the job had it that has no process now
 		for _, path := range g.remove {
 			_ = os.Remove(path)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/cgroup"
 	"github.com/leaderrun/leaderrun/runner/signals"
+	"github.com/leaderrun/leaderrun/runner/terminal"
 )
 
 // role is the name by which the program becomes a guard.
@@ -47,6 +48,7 @@ func Main(args []string) int {
 	m := machine{home: cgroup.Find()}
 	g := newGuard(c, m)
 	core := os.Getppid() // 0 in a pid namespace of our own
+	g.tty = terminal.LentBy(core)
 	g.run()
 	if g.late > killPatience {
 		sayLate(g.late, core)
