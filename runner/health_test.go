@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"syscall"
@@ -53,6 +54,19 @@ func TestUnhealthy(t *testing.T) {
 			t.Errorf("got %v, want a ResignError", err)
 		}
 		r.did(ran(time.Minute, "10s check", "20s check", "30s check", "40s check", "50s check", "1m0s check", "1m0s signal TERM", "1m0s exit")...)
+	})
+}
+
+// With the longest times, no failure counts before the first success, and no check takes too
+// long.
+func TestHealthForEver(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.health(1, 1, 1, 1, -1)
+		r.c.Health.StartPeriod, r.c.Health.Timeout = math.MaxInt64, math.MaxInt64
+		r.job.begin = runs(time.Hour, 0)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{})
+		r.did(ran(time.Hour, "10s check", "20s check", "30s check", "40s check", "50s check", "1h0m0s exit", "1h0m0s signal TERM", "1h0m0s kill check")...)
 	})
 }
 

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"syscall"
 	"testing"
@@ -237,6 +238,18 @@ func TestMinHold(t *testing.T) {
 		if r.renewals < 15 {
 			t.Errorf("%d renewals in a minute, want one every 3 s", r.renewals)
 		}
+	})
+}
+
+// The longest MinHold is held until somebody ends it.
+func TestMinHoldForEver(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.MinHold = math.MaxInt64
+		r.job.begin = runs(time.Second, 3)
+		r.send(time.Hour, syscall.SIGTERM)
+		exit, err := r.run()
+		r.ended(exit, err, proc.Exit{Code: 3})
+		r.did(ran(time.Hour, "1s exit")...)
 	})
 }
 
