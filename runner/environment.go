@@ -9,15 +9,24 @@ import (
 // WithLease returns env with the variables of a lease, which replace those of any other
 // lease. A slot of 0 is omitted.
 func WithLease(env []string, lock, holder string, token uint64, slot int) []string {
-	env = without(env, "LEADERRUN_TOKEN", "LEADERRUN_LOCK_NAME", "LEADERRUN_HOLDER", "LEADERRUN_SLOT")
+	env = without(env, "LEADERRUN_SLOT")
 	if slot > 0 {
 		env = append(env, "LEADERRUN_SLOT="+strconv.Itoa(slot))
 	}
-	return append(env,
+	return with(env,
 		"LEADERRUN_TOKEN="+strconv.FormatUint(token, 10),
 		"LEADERRUN_LOCK_NAME="+lock,
 		"LEADERRUN_HOLDER="+holder,
 	)
+}
+
+// with returns env with variables, KEY=value, which replace those of the same names.
+func with(env []string, variables ...string) []string {
+	for _, kv := range variables {
+		key, _, _ := strings.Cut(kv, "=")
+		env = append(without(env, key), kv)
+	}
+	return env
 }
 
 func without(env []string, variables ...string) []string {

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"strings"
-
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -11,12 +9,7 @@ import (
 // checkHealth starts the health checks of a job that was just started.
 func (t *term) checkHealth(job proc.Job) *health.Watch {
 	checks := *t.c.Health
-	env := hookEnv(t.env, "health", "", t.c.Holder)
-	for _, kv := range checks.Command.Env {
-		key, _, _ := strings.Cut(kv, "=")
-		env = append(without(env, key), kv)
-	}
-	checks.Command.Env, checks.Command.NoInput = env, true
+	checks.Command.Env, checks.Command.NoInput = with(hookEnv(t.env, "health", "", t.c.Holder), checks.Command.Env...), true
 	return health.Start(checks, t.c.Clock, job, func(err error, inARow int) {
 		t.report.log.Info("a health check failed", "err", err, "failures", inARow)
 		t.report.emit(event.Event{Kind: event.Unhealthy, Reason: err.Error()})

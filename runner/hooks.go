@@ -93,8 +93,7 @@ func (k *task) becomeHook(name string) {
 // hookEnv returns the environment of a hook. It is that of the job, with the hook's name,
 // the reason for which the hook runs, and the leader as far as we know.
 func hookEnv(env []string, name, reason, leader string) []string {
-	env = without(env, "LEADERRUN_HOOK", "LEADERRUN_REASON", "LEADERRUN_LEADER")
-	return append(env, "LEADERRUN_HOOK="+name, "LEADERRUN_REASON="+locks.Printable(reason), "LEADERRUN_LEADER="+locks.Printable(leader))
+	return with(env, "LEADERRUN_HOOK="+name, "LEADERRUN_REASON="+locks.Printable(reason), "LEADERRUN_LEADER="+locks.Printable(leader))
 }
 
 // hookEnded logs the failure of a hook.

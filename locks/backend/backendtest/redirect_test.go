@@ -2,10 +2,6 @@ package backendtest
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -21,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/badserver"
 )
 
@@ -64,7 +61,7 @@ func TestRedirects(t *testing.T) {
 				_, _ = w.Write([]byte(`{"access_token":"secret","token_type":"Bearer","expires_in":3600}`))
 			}))
 			t.Cleanup(tokens.Close)
-			googleLogin(t, tokens.URL)
+			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", lockstest.GoogleKey(t, tokens.URL))
 			var asked atomic.Int32
 			service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
@@ -89,7 +86,7 @@ func TestTokenRedirects(t *testing.T) {
 	for scheme, at := range map[string]string{"gcs": "gcs://bucket", "spanner": "spanner://project/instance/database"} {
 		t.Run(scheme, func(t *testing.T) {
 			stranger := startStranger(t)
-			googleLogin(t, "http://"+badserver.Redirect(t, stranger.URL))
+			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", lockstest.GoogleKey(t, "http://"+badserver.Redirect(t, stranger.URL)))
 			refuses(t, open, at+"?endpoint=https://127.0.0.1:1")
 		})
 	}
@@ -136,27 +133,4 @@ func trust(t *testing.T, s *httptest.Server) {
 		t.Fatal(err)
 	}
 	t.Setenv("SSL_CERT_FILE", file)
-}
-
-// googleLogin makes the helpers find the key of a service account whose tokens come from that
-// address.
-func googleLogin(t *testing.T, tokens string) {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := json.Marshal(map[string]string{
-		"type": "service_account", "client_email": "a@example.com", "token_uri": tokens, "private_key_id": "1",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
-	})
-	file := filepath.Join(t.TempDir(), "key.json")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 }

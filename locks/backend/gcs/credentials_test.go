@@ -2,15 +2,8 @@ package gcs
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/json"
-	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,30 +11,9 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
-
-// keyFile writes a service account's key, with the given address for its tokens.
-func keyFile(t *testing.T, tokenURI string) string {
-	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, _ := json.Marshal(map[string]string{
-		"type": "service_account", "client_email": "a@example.com", "token_uri": tokenURI, "private_key_id": "1",
-		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
-	})
-	file := filepath.Join(t.TempDir(), "key.json")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 // TestCredentials uses a service that requires credentials. One token is requested and
 // sent with each request, and the Date of the answer is still read. Refused credentials
@@ -74,7 +46,7 @@ func TestCredentials(t *testing.T) {
 	service.EnableHTTP2 = true
 	service.StartTLS()
 	t.Cleanup(service.Close)
-	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", lockstest.GoogleKey(t, tokens.URL))
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	dial := func() *store {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
 )
 
 // RecordsVariable names a file to which Steady adds a Record, in JSON, for each test that it
@@ -77,8 +79,8 @@ const longest = 300
 
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	if cut := locks.Cut(text, longest); cut != text {
+		return cut + "…"
 	}
 	return text
 }
