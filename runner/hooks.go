@@ -2,7 +2,9 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -34,6 +36,8 @@ func (t *term) runElected() error {
 		return o.err
 	case t.sent != nil:
 		return &SignalError{t.sent}
+	case errors.Is(o.err, syscall.E2BIG): // so is the job's environment, on any host
+		return fmt.Errorf("--on-elected: %w", o.err)
 	case o.failed():
 		return t.report.resigned("--on-elected failed: " + o.failure().Error())
 	}

@@ -74,6 +74,19 @@ func TestElectedFails(t *testing.T) {
 	})
 }
 
+// If --on-elected is not started because the environment is too large, the job could not be
+// started either, on any host.
+func TestElectedIsTooLarge(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hooks(nil)
+		r.job.refuse = proc.NewStartError("elected", syscall.E2BIG)
+		_, err := r.run()
+		if !isA[*proc.StartError](err) || isA[*ResignError](err) || !strings.HasPrefix(err.Error(), "--on-elected: ") {
+			t.Errorf("got %v, want a StartError", err)
+		}
+	})
+}
+
 func TestElectedTakesTooLong(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(map[string]func(*job){"elected": func(*job) {}})

@@ -40,8 +40,8 @@ func TestNotRunnable(t *testing.T) {
 		{"not executable", filepath.Join(bin, "plain"), true, false, "permission denied"},
 		{"not executable in PATH", "plain", true, false, "permission denied"},
 		{"directory", dir, true, false, "is a directory"},
-		{"no interpreter", write(t, filepath.Join(dir, "bad"), "#!/none/such\n", 0o755), false, true, "its interpreter was not found"},
-		{"interpreter not executable", write(t, filepath.Join(dir, "worse"), "#!"+filepath.Join(bin, "plain")+"\n", 0o755), false, false, "permission denied"},
+		{"no interpreter", write(t, filepath.Join(dir, "bad"), "#!/none/such\n", 0o755), true, true, "its interpreter was not found"},
+		{"interpreter not executable", write(t, filepath.Join(dir, "worse"), "#!"+filepath.Join(bin, "plain")+"\n", 0o755), true, false, "permission denied"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -198,15 +198,15 @@ func NewStartError(path string, err error) error {
 	return e
 }
 
-// Find finds the executable of a command as execvp(3) does, without starting it. An error
-// is a *[StartError].
+// Find finds the executable of a command as execvp(3) does, without starting it. It also looks
+// whether the interpreter of a script exists. An error is a *[StartError].
 func Find(name string) (string, error) {
 	path, err := lookPath(name)
 	if errors.Is(err, exec.ErrDot) { // a user who puts "." into PATH wants that
 		err = nil
 	}
 	if err == nil {
-		return path, nil
+		return path, checkScript(path)
 	}
 	var cause *exec.Error
 	if errors.As(err, &cause) {
