@@ -30,7 +30,7 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 		unavailable := errors.Is(err, locks.ErrUnavailable)
 		cl := classify(err)
 		switch {
-		case err == nil, !unavailable && (cl.lost || cl.final || errors.Is(err, errRecord)):
+		case err == nil, errors.Is(err, ErrRecord), !unavailable && (cl.lost || cl.final):
 			return record, err
 		case t.c.Clock.Now() >= min(end, t.c.Timing.SignalAt(t.lease.expiry())):
 			if !unavailable {
@@ -45,8 +45,8 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 	}
 }
 
-// errRecord is the error of an invalid record.
-var errRecord = errors.New("another program has written into it")
+// ErrRecord is the error of an invalid record. It is an [locks.ErrUnavailable].
+var ErrRecord = fmt.Errorf("%w: another program has written into the lock's record", locks.ErrUnavailable)
 
 func (t *term) tryNote(change func(*ledger.Record) error) (*ledger.Record, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), t.c.Timing.Attempt)
@@ -58,7 +58,7 @@ func (t *term) tryNote(change func(*ledger.Record) error) (*ledger.Record, error
 	}
 	record, err := ledger.Read(text)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", err, errRecord)
+		return nil, fmt.Errorf("%w: %w", ErrRecord, err)
 	}
 	if change == nil {
 		return record, nil

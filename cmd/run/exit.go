@@ -45,6 +45,9 @@ func (s *session) explain(err error) error {
 		return output.Reword(err, "leadership of %q was lost and the job was stopped: %s", s.opt.Lock, output.WithoutClass(err))
 	case errors.As(err, new(*runner.ResignError)):
 		return output.Reword(err, "leadership of %q was given up: %v", s.opt.Lock, err)
+	case errors.Is(err, runner.ErrRecord):
+		return output.WithHint(output.Reword(err, "lock %q: %s", s.opt.Lock, output.WithoutClass(err)),
+			"once nothing uses the lock, leaderrun forget "+s.opt.Lock+" deletes it with its record")
 	case errors.As(err, new(*runner.TimeoutError)):
 		return output.Reword(err, "the job was stopped: %v", err)
 	}
