@@ -35,7 +35,7 @@ type Console struct {
 	log     *slog.Logger       // nil until the options are known
 	later   func(*slog.Logger) // logs what happened before; nil: nothing
 	wait    *WaitLine          // nil until there is something to wait for
-	json    bool
+	set     Settings
 	journal bool                        // file is systemd's journal
 	term    atomic.Pointer[[]slog.Attr] // attributes of the current term; nil: there is none
 }
@@ -84,7 +84,7 @@ func (c *Console) Start(s Settings) *slog.Logger {
 	case s.Verbose > 1:
 		level = slog.LevelDebug
 	}
-	c.json = s.JSON
+	c.set = s
 	c.log = c.newLogger(level, s)
 	if c.later != nil {
 		c.later(c.log)
@@ -101,7 +101,7 @@ func (c *Console) Log() *slog.Logger { return c.log }
 // newLogger returns a logger for records of a level and above.
 func (c *Console) newLogger(level slog.Level, s Settings) *slog.Logger {
 	h := &handler{out: c, level: level}
-	if c.json {
+	if c.set.JSON {
 		h.json = slog.NewJSONHandler(c, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDurations})
 		h.attrs = []slog.Attr{slog.String("lock", s.Lock), slog.String("backend", locks.RedactText(s.Backend)), slog.String("holder", s.Holder)}
 	}
@@ -133,7 +133,7 @@ func spellDurations(_ []string, a slog.Attr) slog.Attr {
 // Fail prints an error and its hint.
 func (c *Console) Fail(err error) {
 	hint := hintOf(err)
-	if c.json {
+	if c.set.JSON {
 		var args []any
 		if hint != "" {
 			args = append(args, "hint", hint)
@@ -197,6 +197,10 @@ func (c *Console) Drain() {
 func (c *Console) Flush() {
 	if c.logFile != nil {
 		c.logFile.Close()
+		if err := c.logFile.Lost(); err != nil {
+			onStderr := &Console{sink: c.sink, journal: c.journal}
+			onStderr.Start(c.set).Warn("not all of --log-file could be written", "err", err)
+		}
 	}
 	c.sink.Close()
 }

@@ -77,9 +77,11 @@ func (l *Events) Write(e event.Event) {
 	_, _ = l.sink.Write(append(line, '\n'))
 }
 
-// Close writes what is still queued.
-func (l *Events) Close() {
-	if l.sink != nil {
-		l.sink.Close()
+// Close writes what is still queued. It returns why some events were not written, or nil.
+func (l *Events) Close() error {
+	if l.sink == nil {
+		return nil
 	}
+	l.sink.Close()
+	return l.sink.Lost()
 }

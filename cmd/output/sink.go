@@ -1,8 +1,11 @@
 package output
 
 import (
+	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -10,11 +13,12 @@ import (
 // into its queue is dropped. It is safe for concurrent use. Writes are neither mixed nor
 // torn, see wholeWriter.
 type Sink struct {
-	w     wholeWriter
-	start sync.Once
-	queue chan chunk
-	over  chan struct{} // closed by Close
-	done  chan struct{}
+	w       wholeWriter
+	start   sync.Once
+	queue   chan chunk
+	over    chan struct{} // closed by Close
+	done    chan struct{}
+	dropped atomic.Bool // the queue was full
 }
 
 // A chunk is the text of one Write, or a mark that is closed when all chunks before it are
@@ -43,6 +47,7 @@ func (s *Sink) Write(p []byte) (int, error) {
 	select {
 	case s.queue <- chunk{text: append([]byte(nil), p...)}:
 	default:
+		s.dropped.Store(true)
 	}
 	return len(p), nil
 }
@@ -58,7 +63,9 @@ func (s *Sink) run() {
 			for len(s.queue) > 0 { // nothing else receives
 				s.take(<-s.queue)
 			}
-			s.w.finish()
+			if !s.w.finish() {
+				s.w.lost = s.w.err
+			}
 			return
 		}
 	}
@@ -88,19 +95,34 @@ func (s *Sink) Drain(limit time.Duration) {
 	}
 }
 
-// Close ends the sink, and reports whether everything is written. Later writes are lost:
+// Close ends the sink, and reports whether it has come to its end. Later writes are lost:
 // the reader of a helper's log may outlive the sink.
 func (s *Sink) Close() bool {
-	started := true
-	s.start.Do(func() { started = false })
+	s.start.Do(func() { close(s.done) })
 	close(s.over)
-	if !started {
-		return true
-	}
 	select {
 	case <-s.done:
 		return true
 	case <-time.After(sinkFlush):
 		return false
 	}
+}
+
+var errStalled = errors.New("it took nothing for too long")
+
+// Lost returns, after Close, why something was not written, or nil. A reader that has closed
+// its end did not want it.
+func (s *Sink) Lost() error {
+	select {
+	case <-s.done:
+	default:
+		return errStalled
+	}
+	switch {
+	case errors.Is(s.w.lost, syscall.EPIPE):
+		return nil
+	case s.w.lost == nil && s.dropped.Load():
+		return errStalled
+	}
+	return s.w.lost
 }

@@ -31,7 +31,7 @@ const wipeLimit = 100 * time.Millisecond
 // WaitLine makes the line of a run.
 func (c *Console) WaitLine(quiet bool) *WaitLine {
 	c.wait = &WaitLine{}
-	if _, _, terminal := Screen(c.file); terminal && !quiet && (!c.json || c.logFile != nil) {
+	if _, _, terminal := Screen(c.file); terminal && !quiet && (!c.set.JSON || c.logFile != nil) {
 		c.wait = &WaitLine{out: c.sink, file: c.file}
 	}
 	return c.wait

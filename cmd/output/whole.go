@@ -15,25 +15,31 @@ type wholeWriter struct {
 	name string // of the file, if w is a file opened to append to
 	rest []byte // the rest of a line of which a part was written
 	end  int64  // where that part ends in the file
+	err  error  // of the last write
+	lost error  // why lines were dropped; nil: none were
 }
 
 // write writes lines or drops them. It may keep the slice.
 func (l *wholeWriter) write(lines []byte) {
 	if !l.finish() {
+		l.lost = l.err
 		return
 	}
 	if l.follows() {
 		lines = append([]byte("\n"), lines...)
 	}
-	if rest := l.put(lines); len(rest) < len(lines) {
+	switch rest := l.put(lines); {
+	case len(rest) < len(lines):
 		l.rest = rest
+	case len(rest) > 0:
+		l.lost = l.err
 	}
 }
 
 // finish writes the rest of a line, and reports whether it is complete.
 func (l *wholeWriter) finish() bool {
 	if len(l.rest) > 0 && l.interrupted() {
-		l.rest = nil
+		l.rest, l.lost = nil, l.err
 	}
 	if len(l.rest) > 0 {
 		l.rest = l.put(l.rest)
@@ -43,7 +49,8 @@ func (l *wholeWriter) finish() bool {
 
 // put writes as much as it can, and returns the rest.
 func (l *wholeWriter) put(p []byte) (rest []byte) {
-	n, _ := l.w.Write(p) // there is nowhere to report the error
+	n, err := l.w.Write(p)
+	l.err = err
 	if f, ok := l.w.(*os.File); ok && n > 0 {
 		l.end, _ = f.Seek(0, io.SeekCurrent)
 	}

@@ -37,8 +37,8 @@ func TestPartOfALineIsCompleted(t *testing.T) {
 	w.write([]byte("dropped, too\n"))
 	p.room = 100
 	w.write([]byte("four\n"))
-	if got, want := p.got.String(), "one\ntwo and three\nfour\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	if got, want := p.got.String(), "one\ntwo and three\nfour\n"; got != want || w.lost == nil {
+		t.Errorf("got %q, want %q; lost: %v", got, want, w.lost)
 	}
 }
 
@@ -51,8 +51,8 @@ func TestPartOfALineIsCompletedAtTheEnd(t *testing.T) {
 	s.Drain(sinkFlush)
 	p.room = 100
 	s.Close()
-	if got := p.got.String(); got != "line\n" {
-		t.Errorf("got %q", got)
+	if got := p.got.String(); got != "line\n" || s.Lost() != nil {
+		t.Errorf("got %q, lost: %v", got, s.Lost())
 	}
 }
 

@@ -182,7 +182,11 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	if err != nil {
 		return runner.Exit{}, err
 	}
-	defer events.Close()
+	defer func() {
+		if err := events.Close(); err != nil {
+			logger.Warn("not all of --events could be written", "err", err)
+		}
+	}()
 
 	line, trace := s.env.Console.WaitLine(s.opt.Quiet), s.env.Console.Tracer(s.opt.TraceRenewals, s.opt.Messages()) // before anything else may log
 	if s.guard == nil {
