@@ -117,7 +117,11 @@ func unread(file string, err error) error {
 	var distrust trust.Distrust
 	var inner *fs.PathError
 	failed := &fileError{file: file}
-	switch _, there := os.Stat(file); {
+	info, there := os.Stat(file)
+	switch {
+	case there == nil && !info.Mode().IsRegular(): // a link to a pipe, as of <(…), names no path
+		failed.what = "it is not a regular file"
+		return failed
 	case isAbsent(err), isAbsent(there):
 		failed.what, failed.cause = "it does not exist", fs.ErrNotExist
 		return failed
