@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -146,9 +147,12 @@ func hideAfter(text, prefix string) string {
 	}
 }
 
-// hideInLog is a ReplaceAttr of package slog.
-func (s *secrets) hideInLog(_ []string, a slog.Attr) slog.Attr {
+// logged is a ReplaceAttr of package slog. It hides secrets, and writes durations as text, not
+// as nanoseconds.
+func (s *secrets) logged(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
+	case time.Duration:
+		a.Value = slog.StringValue(v.String())
 	case string:
 		a.Value = slog.StringValue(s.hider()(v))
 	case error:

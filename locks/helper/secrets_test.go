@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -42,6 +43,18 @@ func (e *echo) Inspect(context.Context) (locks.State, error) {
 
 func (e *echo) Abilities(context.Context) ([]locks.Ability, error) {
 	return []locks.Ability{locks.CanInspect, locks.CanProbe}, nil
+}
+
+// TestLoggedDurations checks that durations reach the log as people write them.
+func TestLoggedDurations(t *testing.T) {
+	t.Parallel()
+	var helpers strings.Builder
+	newServer("fake", openFake, io.Discard, &helpers).log.Warn("news", "ttl", 15*time.Second)
+	var all records
+	newForwarder("fake", all.logger(), plain).forward(strings.NewReader(helpers.String()))
+	if want := "ttl=15s"; !strings.Contains(all.last(), want) {
+		t.Errorf("logged %q; want %s", all.last(), want)
+	}
 }
 
 // TestEchoedSecrets: what a server repeats of our credentials is in nothing that a helper

@@ -80,7 +80,7 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		s.turns[m.name] = make(turn, 1)
 	}
 	s.level.Set(slog.LevelWarn)
-	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level, ReplaceAttr: s.secrets.hideInLog}))
+	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level, ReplaceAttr: s.secrets.logged}))
 	return s
 }
 
