@@ -98,6 +98,11 @@ func (s *server) ready(ctx context.Context) error {
 }
 
 func answerRelease(ctx context.Context, l locks.Lock, c *call) error {
+	if c.Timeout == 0 { // a guard requests it, and the input ends
+		limited, cancel := context.WithTimeout(ctx, linger)
+		defer cancel()
+		ctx = limited
+	}
 	if err := l.Release(ctx); err != nil {
 		return err
 	}

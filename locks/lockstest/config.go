@@ -126,4 +126,5 @@ const (
 	CutReplies Cut = "replies" // requests arrive, replies vanish
 	CutAll     Cut = "all"     // nothing arrives either way
 	CutReset   Cut = "reset"   // connections are reset and refused
+	CutOld     Cut = "old"     // the present connections fall silent for good, new ones work
 )

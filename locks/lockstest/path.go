@@ -8,7 +8,8 @@ import (
 )
 
 // A Path is the path to a server that is simulated in the test process, for Config.Cut.
-// The zero Path works. (Package faultproxy is for real servers.)
+// The zero Path works. After CutOld, one request gets no answer. (Package faultproxy is for real
+// servers.)
 type Path struct {
 	mu     sync.Mutex
 	cut    Cut
@@ -50,9 +51,19 @@ func (p *Path) Do(ctx context.Context, request func()) error {
 		}
 		select {
 		case <-ctx.Done():
+			p.forget()
 			return ctx.Err()
 		case <-healed:
 		}
+	}
+}
+
+// forget makes another connection, after a request without an answer.
+func (p *Path) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut == CutOld {
+		p.cut = ""
 	}
 }
 

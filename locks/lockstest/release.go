@@ -110,6 +110,19 @@ func closeDuringAcquire(e *env) {
 	e.clean()
 }
 
+// releaseOverSilentConnection releases when the connections that the handle has fall silent. It
+// has the time that the runner gives a release.
+func releaseOverSilentConnection(e *env) {
+	a := e.openWith(e.u, e.longer("a"))
+	a.hold()
+	if err := a.renew(); err != nil {
+		e.Fatalf("renew: %v", err)
+	}
+	e.sever(e.u, CutOld)
+	a.release()
+	e.free()
+}
+
 func useAfterClose(e *env) {
 	k := e.open("a")
 	if err := k.Close(); err != nil {

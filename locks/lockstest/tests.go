@@ -18,6 +18,7 @@ func tests(c Config) []test {
 		{name: "ReleaseIsIdempotent", run: releaseIsIdempotent, recipe: true},
 		{name: "ReleaseAfterLoss", run: releaseAfterLoss, recipe: true, needs: []need{needTTL}},
 		{name: "ReleaseDuringAcquire", run: releaseDuringAcquire, recipe: true},
+		{name: "ReleaseOverSilentConnection", run: releaseOverSilentConnection, needs: []need{needTTL, needCut}},
 		{name: "CloseDuringAcquire", run: closeDuringAcquire},
 		{name: "UseAfterClose", run: useAfterClose},
 		{name: "ConcurrentClose", run: concurrentClose},

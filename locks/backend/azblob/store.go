@@ -20,6 +20,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/silence"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -53,7 +54,7 @@ func newStore(s *settings, o locks.Options) (*store, error) {
 		seen: map[caslease.Key]*blobView{}, doubts: map[string]azcore.ETag{},
 	}
 	var err error
-	st.container, err = newClient(s, st.transport)
+	st.container, err = newClient(s, silence.Transport{Transport: st.transport})
 	return st, err
 }
 

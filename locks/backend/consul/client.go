@@ -17,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/silence"
 )
 
 // What is read of an answer is limited, because its JSON takes several times its length in
@@ -47,7 +48,7 @@ func newClient(s *settings, timeout time.Duration, log *slog.Logger) *client {
 	http1 := new(http.Protocols)
 	http1.SetHTTP1(true)
 	c.http = &http.Client{
-		Transport:     &http.Transport{DialContext: c.dial, DialTLSContext: c.dialTLS, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10},
+		Transport:     silence.Transport{Transport: &http.Transport{DialContext: c.dial, DialTLSContext: c.dialTLS, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c

@@ -191,18 +191,24 @@ func (e *entry) Update(context.Context) error { return nil }
 func (e *entry) End(error) {}
 
 // Leave implements [queue.Entry]. With its session the server deletes our key. A request
-// to lock it that arrives later finds no session, and fails.
+// to lock it that arrives later finds no session, and fails. If the request has an answer, only
+// a read that contradicts it counts: see gone.
 func (e *entry) Leave(ctx context.Context) error {
 	session, _ := e.ours()
 	if session == "" || e.closed {
 		return nil
 	}
 	return e.lock.retry(ctx, func(ctx context.Context) error {
+		ctx, cancel := backoff.Try(ctx)
+		defer cancel()
 		_, err := e.lock.client.put(ctx, "/v1/session/destroy/"+session, nil, 0, nil)
 		if err == nil {
 			err = e.gone(ctx, session)
+			e.closed = !errors.Is(err, errNotYet)
 		}
-		e.closed = err == nil
+		if e.closed {
+			return nil
+		}
 		return err
 	})
 }

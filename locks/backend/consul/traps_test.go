@@ -136,6 +136,24 @@ func TestNewLeaderHasNotReadItsLog(t *testing.T) {
 	drive.Hold(t, handle(t, s.URL(), options("b")))
 }
 
+// TestReleaseUnconfirmed checks that a release that the server has answered succeeds although the
+// read that would confirm it has no answer.
+func TestReleaseUnconfirmed(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	addr := front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		silent := strings.HasPrefix(r.URL.Path, "/v1/session/info/")
+		if silent {
+			<-r.Context().Done()
+		}
+		return silent
+	})
+	l := handle(t, "consul://"+addr, options("a"))
+	drive.Hold(t, l)
+	drive.Release(t, l)
+	drive.Hold(t, handle(t, s.URL(), options("b")))
+}
+
 // TestLockDelay checks that a waiter gets a key that another program's session has left, once
 // its lock delay is over. The server does not report when that is.
 func TestLockDelay(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/silence"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -94,13 +95,13 @@ func (s *store) open(ctx context.Context) (*storage.BucketHandle, error) {
 // dial makes the SDK's client; it does not connect.
 func (s *store) dial(ctx context.Context) (*storage.Client, error) {
 	login := option.WithoutAuthentication()
-	hc := &http.Client{Transport: filter{s.transport}}
+	hc := &http.Client{Transport: filter{silence.Transport{Transport: s.transport}}}
 	if !s.settings.anonymous() {
 		creds, err := s.login()
 		if err != nil {
 			return nil, &credentialsError{err}
 		}
-		hc, err = httptransport.NewClient(&httptransport.Options{Credentials: creds, BaseRoundTripper: filter{s.transport}, DisableTelemetry: true})
+		hc, err = httptransport.NewClient(&httptransport.Options{Credentials: creds, BaseRoundTripper: filter{silence.Transport{Transport: s.transport}}, DisableTelemetry: true})
 		if err != nil {
 			return nil, &credentialsError{err}
 		}

@@ -45,7 +45,9 @@ func (c *connector) tryCloseSession() {
 }
 
 func (c *connector) closeAt(ctx context.Context, e endpoint, t *sessionInfo) error {
-	ctx, cancel := context.WithTimeout(ctx, c.share())
+	ctx, cancel := backoff.Try(ctx)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, c.share())
 	defer cancel()
 	return withConn(ctx, e, c.tls, func(conn net.Conn) error { return closeOver(conn, t, c.users.now()) })
 }

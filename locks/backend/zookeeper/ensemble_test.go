@@ -224,6 +224,29 @@ func testSilentServer(t *testing.T, s *root) {
 	drive.Release(t, l)
 }
 
+// testSilentRelease checks that a release whose connection falls silent is repeated over another,
+// also if there is only one address.
+func testSilentRelease(t *testing.T, s *root) {
+	p := faultproxy.New(t, s.Addr())
+	o := options("a")
+	o.ConnectTimeout = drive.Patience
+	l := open(t, s.through(p.Addr())+"/p", o)
+	drive.Hold(t, l)
+	before := p.Accepted()
+	p.CutAll()
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	released := make(chan error, 1)
+	go func() { released <- l.Release(ctx) }()
+	drive.Eventually(t, drive.Patience, "a connection for the release", func() bool { return p.Accepted() > before && p.Open() > 0 })
+	p.Silence()
+	p.Heal()
+	if err := <-released; err != nil {
+		t.Errorf("release: %v", err)
+	}
+	drive.Hold(t, open(t, s.URL()+"/p", options("b")))
+}
+
 func renewSoon(t *testing.T, l locks.Lock) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second) // less than an attempt to connect may take

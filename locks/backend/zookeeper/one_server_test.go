@@ -23,6 +23,7 @@ func TestOneServer(t *testing.T) {
 		{"ExpiryByForce", testExpiryByForce},
 		{"ModesExcludeEachOther", testModesExcludeEachOther},
 		{"SilentServer", testSilentServer},
+		{"SilentRelease", testSilentRelease},
 		{"ConnectionsThatServersKeep", testConnectionsThatServersKeep},
 		{"CloseIsQuick", testCloseIsQuick},
 		{"PasswordReplaced", testPasswordReplaced},

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -37,6 +38,7 @@ type faults struct {
 // A pair is one proxied connection.
 type pair struct {
 	client, server *net.TCPConn
+	silent         atomic.Bool
 	once           sync.Once
 	done           chan struct{}
 }
@@ -70,7 +72,17 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Heal ends all faults. Connections that were cut continue where they were.
+// Silence makes everything vanish on the present connections, for good: as if something in
+// between had forgotten them.
+func (p *Proxy) Silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.pairs {
+		c.silent.Store(true)
+	}
+}
+
+// Heal ends all faults but Silence. Connections that were cut continue where they were.
 func (p *Proxy) Heal() { p.set(func(f *faults) { *f = faults{} }) }
 
 // Reset resets the present connections. Data that was held back is lost.

@@ -124,6 +124,28 @@ func TestCutAll(t *testing.T) {
 	}
 }
 
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	addr, got := echo(t)
+	p := New(t, addr)
+	old := dial(t, p)
+	send(t, old, "a")
+	if _, err := read(old, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	<-got
+	p.Silence()
+	p.Heal()
+	send(t, old, "b")
+	send(t, dial(t, p), "c")
+	if line := <-got; line != "c" {
+		t.Errorf("the server got %q", line)
+	}
+	if s, err := read(old, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a silent connection: %q, %v", s, err)
+	}
+}
+
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	addr, _ := echo(t)

@@ -43,6 +43,8 @@ func (s *Set) Cut(addr string, how lockstest.Cut) (heal func()) {
 		p.CutAll()
 	case lockstest.CutReset:
 		p.Refuse()
+	case lockstest.CutOld:
+		p.Silence()
 	}
 	return p.Heal
 }

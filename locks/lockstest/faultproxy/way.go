@@ -98,7 +98,7 @@ func (p *Proxy) pass(c *pair, n int, of func(faults) way) (severed, ok bool) {
 		}
 		f, changed = p.now()
 	}
-	for of(f).cut {
+	for of(f).cut || c.silent.Load() {
 		select {
 		case <-changed:
 		case <-c.done:

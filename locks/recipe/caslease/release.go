@@ -3,6 +3,8 @@ package caslease
 import (
 	"context"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
 // release marks the lock as free, if it is still ours. If an answer was lost, it reads the
@@ -19,7 +21,9 @@ func (l *Lock) release(ctx context.Context, t *term) error {
 }
 
 func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
+	ctx, cancel := backoff.Try(ctx)
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
 	at, err := l.current(ctx, t)
 	if isLost(err) {

@@ -569,7 +569,11 @@ func (p *contender) Leave(ctx context.Context) error {
 		ctx = slow
 	}
 	for {
-		err := p.do(ctx, "leave", func() {
+		try, cancel := backoff.Try(ctx)
+		if p.is("release-tries-once") {
+			try, cancel = context.WithCancel(ctx)
+		}
+		err := p.do(try, "leave", func() {
 			own := p.own()
 			if h := p.line().head(); h != nil && h.nonce != "" && p.is("release-by-name") {
 				own = h
@@ -578,7 +582,8 @@ func (p *contender) Leave(ctx context.Context) error {
 				p.s.remove(own, true)
 			}
 		})
-		if !errors.Is(err, errReset) || backoff.Sleep(ctx, 10*latency) != nil {
+		cancel()
+		if !errors.Is(err, errReset) && !errors.Is(err, context.DeadlineExceeded) || backoff.Sleep(ctx, 10*latency) != nil {
 			return err
 		}
 	}

@@ -58,6 +58,7 @@ var defects = []struct{ defect, caught string }{
 	{"names-cut", "NamesAreIndependent"},
 	{"outage-is-loss", "ShortCutCostsNothing/reset"},
 	{"outage-ends-waiting", "ReleaseDuringWaitersCut/reset"},
+	{"release-tries-once", "ReleaseOverSilentConnection"},
 	{"wake-lost-in-cut", "ReleaseDuringWaitersCut/all"},
 	{"expires-early", "PartitionEndsLease/all"},
 	{"outage-is-loss", "RequestsDuringCut/reset"},

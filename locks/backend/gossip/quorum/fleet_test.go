@@ -145,6 +145,8 @@ func (f *fleet) cut(host string, how lockstest.Cut) (heal func()) {
 		defer f.mu.Unlock()
 		f.cuts[host] = how
 	}
-	set(how)
+	if how != lockstest.CutOld { // there are no connections
+		set(how)
+	}
 	return func() { set("") }
 }
