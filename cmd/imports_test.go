@@ -66,7 +66,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
 		{"/locks/lease/keepalive", []string{"/locks", "/locks/lease/clock", "/locks/lease/keepalive"}},
-		{"/locks/helper", []string{"/locks", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/helper"}},
+		{"/locks/helper", []string{"/locks", "/locks/kit/backoff", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/helper"}},
 		{"/locks/program/trust", []string{"/locks/program/trust"}},
 		{"/locks/program/threads", []string{"/locks/program/threads"}},
 		{"/locks/program/version", []string{"/locks/program/version"}},

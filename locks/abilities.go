@@ -373,6 +373,21 @@ type Adopter interface {
 	Adopt(term string) error
 }
 
+// A Placer is a Lock whose place in the queue another handle can continue to wait in, if the
+// process of the first is gone.
+type Placer interface {
+	// Place returns what another handle on the same lock, opened with the same options,
+	// needs to continue in our place: valid UTF-8 of at most MaxRecord bytes, or "" if we
+	// have no place that would outlive us. Only [Options].Waiting calls it. Anyone who has
+	// the text can renew the place and give it up.
+	Place() string
+	// Resume makes a place this handle's. It contacts no server and extends nothing.
+	// Acquire, without try, follows: instead of entering the queue it waits there, and
+	// fails with ErrLost if the place is gone. Resume returns an error if the text is
+	// invalid.
+	Resume(place string) error
+}
+
 // Slotted is a Lock that several contenders hold at once, each in its own slot.
 type Slotted interface {
 	// Slot returns the number of our slot, from 1 on, or 0 while we hold none.

@@ -31,6 +31,11 @@ func answerOpen(ctx context.Context, c *call) (err error) {
 		}
 		c.granted = c.handle
 	}
+	if c.Place != "" {
+		if err := c.handle.resume(c.Place); err != nil {
+			return err
+		}
+	}
 	c.result.SecretEnv = locks.SecretEnv(c.handle.lock)
 	return nil
 }
@@ -43,6 +48,15 @@ func (h *handle) adopt(term string) error {
 	}
 	h.begin()
 	return a.Adopt(term)
+}
+
+// resume continues to wait where another helper did, once the lock is acquired.
+func (h *handle) resume(place string) error {
+	p, ok := h.lock.(locks.Placer)
+	if !ok {
+		return cannot("continue in a place")
+	}
+	return p.Resume(place)
 }
 
 // options checks and returns what an open asks for.
@@ -154,14 +168,14 @@ func undo(lock locks.Lock, log *slog.Logger) {
 // that is outdated before it is written is dropped.
 func (c *call) reportWaiting() (quiet func()) {
 	s := c.server
-	waiting, done := make(chan locks.Waiting, 1), make(chan struct{})
+	waiting, done := make(chan message, 1), make(chan struct{})
 	s.mu.Lock()
 	s.waiting = waiting
 	s.mu.Unlock()
 	go func() {
 		defer close(done)
-		for w := range waiting {
-			c.say(message{Event: eventWaiting, Waiting: &w})
+		for m := range waiting {
+			c.say(m)
 		}
 	}()
 	return func() {
@@ -177,7 +191,13 @@ func (c *call) reportWaiting() (quiet func()) {
 func (s *server) nowWaiting(w locks.Waiting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting != nil {
-		replace(s.waiting, fitWaiting(w))
+	if s.waiting == nil {
+		return
 	}
+	w = fitWaiting(w)
+	m := message{Event: eventWaiting, Waiting: &w}
+	if p, ok := s.handle.lock.(locks.Placer); ok {
+		m.Place = p.Place()
+	}
+	replace(s.waiting, m)
 }

@@ -69,9 +69,9 @@
 //     stored for inspect, and so is pid, the process that holds the lock. Result:
 //     secret_env, a list of the environment variables that hold this backend's
 //     credentials, and can, a list of abilities. The helper removes these credentials from
-//     what it reports and logs, because a server may repeat them. An error ends the session. With a term,
-//     the helper holds the lock as if it had been granted that term itself: see "When a
-//     helper dies".
+//     what it reports and logs, because a server may repeat them. An error ends the session.
+//     With a term, the helper holds the lock as if it had been granted that term itself,
+//     and with a place, acquire continues to wait there: see "When a helper dies".
 //   - acquire campaigns for the lock, and is answered when the lock is ours. With
 //     "try":true a lock that is held is an error of class held, at once. Result: token,
 //     at least 1 and greater than that of each earlier grant of this lock; ttl_ns, the
@@ -192,6 +192,18 @@
 // It answers without asking the server whether the lock is still ours, and extends
 // nothing: the next renew does that. Its input is the same pipe, without what the first
 // helper has not read.
+//
+// A place in the queue that is a lease outlives its helper as well. Unless somebody continues
+// there, it is granted the lock in the end, and keeps it from everybody until the lease ends.
+// If the last waiting event had a place, of at most 4096 bytes, the core starts another helper
+// with the same open and that place, and sends it an acquire:
+//
+//	{"event":"waiting","id":2,"waiting":{…,"lease_ns":15000000000},"place":"…"}
+//	{"id":1,"method":"open",…,"place":"…"}
+//	{"id":2,"method":"acquire"}
+//
+// That acquire enters no queue. It waits in the place, and if that is gone, fails with an error
+// of class lost.
 //
 // Only a lock with a ttl_ns of 0 is lost with its helper. A backend whose locks end with
 // its process should not be in a helper at all, because somebody else can have the lock

@@ -22,8 +22,9 @@ type fake struct {
 	o    locks.Options
 	lost chan error
 
-	asked  chan []byte
-	record []byte
+	asked   chan []byte
+	record  []byte
+	resumed bool
 }
 
 func openFake(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
@@ -110,7 +111,11 @@ func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 			f.o.Waiting(locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: n - i})
 		}
 	}
-	if err := f.do(ctx, "acquire"); err != nil {
+	method := "acquire"
+	if f.resumed {
+		method = "go-on"
+	}
+	if err := f.do(ctx, method); err != nil {
 		return locks.Grant{}, err
 	}
 	ttl, err := time.ParseDuration(f.q.Get("ttl"))
@@ -133,6 +138,15 @@ func (f *fake) Adopt(term string) error {
 		f.lost <- f.do(context.Background(), "adopted")
 	}
 	return f.do(context.Background(), "adopt")
+}
+
+// Place returns ?place=.
+func (f *fake) Place() string { return f.q.Get("place") }
+
+func (f *fake) Resume(place string) error {
+	f.note(place)
+	f.resumed = true
+	return f.do(context.Background(), "resume")
 }
 
 func (f *fake) Renew(ctx context.Context) error   { return f.do(ctx, "renew") }

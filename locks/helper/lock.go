@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
 const (
@@ -56,7 +57,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	if err != nil {
 		return locks.Grant{}, err
 	}
-	for {
+	for pause := new(backoff.Backoff); ; {
 		select {
 		case w := <-p.waiting:
 			l.report(w)
@@ -65,6 +66,10 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 			case w := <-p.waiting:
 				l.report(w)
 			default:
+			}
+			if next := l.resume(ctx, p, pause); next != nil {
+				p = next
+				continue
 			}
 			return *p.result.grant(), l.outcome(ctx, p)
 		case <-ctx.Done():

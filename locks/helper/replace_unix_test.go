@@ -87,6 +87,46 @@ func TestReleasedByAnother(t *testing.T) {
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrelease\n")
 }
 
+// killedWaiting kills the helper of an acquire that waits, and returns the acquire's error.
+func killedWaiting(t *testing.T, query string) (err error, log string) {
+	t.Helper()
+	log = filepath.Join(t.TempDir(), "log")
+	o, waits := options(), make(chan locks.Waiting, 10)
+	o.Waiting = func(w locks.Waiting) { waits <- w }
+	l := start(t, "fake://h"+log+"?waiting=1&acquire=hang&"+query, o)
+	done := make(chan error, 1)
+	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
+	receive(t, waits)
+	killed(t, l)
+	return receive(t, done), log
+}
+
+// TestResume kills a helper that waits. Another must continue in its place.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	err, log := killedWaiting(t, "place=p1")
+	checkClass(t, "acquire", err, nil)
+	checkAsked(t, log, "open\ntry=false\nacquire\nopen\np1\nresume\ntry=false\ngo-on\n")
+}
+
+// TestNotResumed checks that an acquire fails if no other helper can continue it, and that a
+// helper that cannot work is not restarted over and over.
+func TestNotResumed(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]error{
+		"place=":                locks.ErrUnavailable,
+		"place=p1&resume=usage": locks.ErrUsage,
+		"place=p1&resume=panic": locks.ErrUnavailable,
+		"place=p1&go-on=lost":   locks.ErrLost,
+	} {
+		t.Run(fmt.Sprintf("%.30s", query), func(t *testing.T) {
+			t.Parallel()
+			err, _ := killedWaiting(t, query)
+			checkClass(t, "acquire", err, want)
+		})
+	}
+}
+
 // TestNotAdopted checks that a lock whose term cannot be continued fails as it would
 // without a replacement, and that a helper that cannot work is not restarted over and
 // over.

@@ -187,6 +187,7 @@ var plots = append(deaths(), []plot{
 	{"badstatus", line("badstatus", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"pid":-1}}}`), "acquire", "an invalid status"},
 	{"badsince", line("badsince", methodAcquire, `{"id":ID,"error":{"class":"held","status":{"since":"never"}}}`), "acquire", "not a message"},
 	{"badwaiting", line("badwaiting", methodAcquire, `{"event":"waiting","id":ID,"waiting":{"lease_ns":-1}}`), "wait", "invalid details"},
+	{"longplace", line("longplace", methodAcquire, `{"event":"waiting","id":ID,"waiting":{},"place":"`+strings.Repeat("x", locks.MaxRecord+1)+`"}`), "wait", "too long"},
 	{"nowaiting", line("nowaiting", methodAcquire, `{"event":"waiting","id":ID}`), "wait", "invalid details"},
 	{"idlewaiting", line("idlewaiting", methodRenew, `{"event":"waiting","id":ID,"waiting":{}}`), "renew", "not requested"},
 	{"earlylost", line("earlylost", methodAcquire, `{"event":"lost","error":{"class":"lost"}}`), "acquire", "was not granted"},

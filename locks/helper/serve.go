@@ -47,7 +47,7 @@ type server struct {
 	began   bool // open was requested
 	handle  *handle
 	calls   map[string]*call // under way, by id
-	waiting chan locks.Waiting
+	waiting chan message
 	wg      sync.WaitGroup
 	ended   chan struct{} // closed when the input has ended
 }

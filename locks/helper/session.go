@@ -49,6 +49,7 @@ type session struct {
 	can      []locks.Ability
 	grant    *locks.Grant // of the acquire that succeeded
 	term     string       // by which another session can continue; "" if none can
+	place    string       // the same for the place in the queue, while an acquire waits
 	served   bool         // an acquire or a renewal has succeeded
 	watching *pending     // the last watch request
 	settled  bool         // a release was requested, or the loss reported

@@ -65,7 +65,10 @@ func (s *session) takeWaiting(m *message) error {
 		return errors.New("waiting for something that was not requested")
 	case m.Waiting == nil || !sane(m.Waiting):
 		return errors.New("waiting with invalid details")
+	case len(m.Place) > locks.MaxRecord:
+		return errors.New("a place that is too long")
 	}
+	s.place = m.Place
 	replace(p.waiting, *m.Waiting)
 	return nil
 }
@@ -98,6 +101,9 @@ func (s *session) takeAnswer(m *message) error {
 		return errors.New("an answer that is not either a result or an error")
 	case m.Error != nil && m.Error.Status != nil && !sane(&locks.Waiting{Status: *m.Error.Status}):
 		return errors.New("an invalid status")
+	}
+	if p.method.name == methodAcquire {
+		s.place = ""
 	}
 	if m.Error != nil {
 		p.err = s.fromWire(p.method.name, m.Error)

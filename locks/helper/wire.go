@@ -78,6 +78,7 @@ type request struct {
 	NoResign       bool          `json:"no_resign,omitempty"`
 	PID            int           `json:"pid,omitempty"`
 	Term           string        `json:"term,omitempty"`
+	Place          string        `json:"place,omitempty"`
 }
 
 // A message is a line from the helper to the core: an event, or the answer to the request
@@ -91,6 +92,7 @@ type message struct {
 	Version  string `json:"version,omitempty"`  // hello
 
 	Waiting *locks.Waiting `json:"waiting,omitempty"` // waiting
+	Place   string         `json:"place,omitempty"`   // waiting
 	Text    *string        `json:"text,omitempty"`    // asked
 	Page    []listed       `json:"page,omitempty"`    // listed
 

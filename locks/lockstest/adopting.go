@@ -115,6 +115,62 @@ func adoptExtendsNothing(e *env) {
 	e.free()
 }
 
+// adoptPlace makes another handle wait in the place of one whose process is gone. It gets the
+// lock before a waiter that came later, and as soon as if nothing had happened. If that was no
+// other process, it is cut off, so that it cannot tidy up.
+func adoptPlace(e *env) {
+	twin := e.twin()
+	a := e.openWith(twin, e.longer("a"))
+	a.hold()
+	a.keep()
+	place, o := "", e.longer("b")
+	var b *contender
+	o.Waiting = func(locks.Waiting) {
+		if p, ok := b.bare.(locks.Placer); ok {
+			place = p.Place()
+		}
+	}
+	b = e.openWith(e.u, o)
+	waits := b.campaign()
+	waits.queued()
+	c := e.openWith(twin, e.longer("c")).campaign()
+	c.queued()
+	if r, ok := b.bare.(locks.Remote); ok {
+		e.kill(r)
+		waits.queued() // again
+	} else {
+		defer e.sever(e.u, CutAll)()
+		if err := b.Close(); err != nil {
+			e.Errorf("close: %v", err)
+		}
+		waits.ended(e.prompt)
+		b = e.openWith(twin, e.longer("b"))
+		if err := b.bare.(locks.Placer).Resume(place); err != nil {
+			e.Fatalf("resume: %v", err)
+		}
+		waits = b.campaign()
+		waits.queued()
+	}
+	a.release()
+	g := waits.won(e.prompt + e.c.Polling)
+	if !c.pending() {
+		e.Fatal("a waiter that came later has the lock")
+	}
+	if err := b.renew(); err != nil {
+		e.Errorf("renew: %v", err)
+	}
+	if e.can(locks.CanAsk) {
+		c.k.asks(g.Token, "resign")
+		b.isAsked("resign")
+	}
+	b.release()
+	if later := c.won(e.prompt + e.c.Polling); later.Token <= g.Token || g.Token <= a.grant.Token {
+		e.Errorf("the tokens %d, %d and %d", a.grant.Token, g.Token, later.Token)
+	}
+	c.k.release()
+	e.openWith(twin, e.options("free")).hold()
+}
+
 // adoptLearnsOfEviction checks that an adopted term reports an eviction.
 func adoptLearnsOfEviction(e *env) {
 	a := e.open("a")

@@ -90,6 +90,7 @@ func tests(c Config) []test {
 		{name: "ForgetOfHeldLock", run: forgetOfHeldLock, recipe: true, needs: []need{able(locks.CanForget)}},
 		{name: "AdoptGoesOn", run: adoptGoesOn, needs: []need{needAdopts}},
 		{name: "AdoptExtendsNothing", run: adoptExtendsNothing, recipe: true, needs: []need{needAdopts}},
+		{name: "AdoptPlace", run: adoptPlace, needs: []need{needAdopts, needPlaces, needFair, needCut, needTwin}},
 		{name: "AdoptLearnsOfEviction", run: adoptLearnsOfEviction, recipe: true, needs: []need{needAdopts, needEvict}},
 		{name: "AdoptOfNonsense", run: adoptOfNonsense, recipe: true, needs: []need{needAdopts}},
 		{name: "Restarts", run: restarts, needs: []need{needRestart}, alone: true},

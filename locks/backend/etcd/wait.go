@@ -30,7 +30,7 @@ func (e *entry) Await(ctx context.Context) error {
 
 // Look implements [queue.Entry]. If Await has seen that we lead, it sends no request.
 func (e *entry) Look(ctx context.Context) (queue.View, error) {
-	if e.view.leads() {
+	if e.view != nil && e.view.leads() {
 		return e.seen(e.view), nil
 	}
 	v, err := e.lookOnce(ctx)

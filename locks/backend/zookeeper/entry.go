@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,6 +71,9 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 	ttl := time.Duration(t.TTLms) * time.Millisecond
 	e.s.adopt(sessionInfo{t.Session, ttl, t.Password}, int64(t.Token), t.Users)
 	e.plain.Store(t.Plain)
+	if guid, _, ok := strings.Cut(path.Base(t.Node), sequenceMark); ok {
+		e.guid = guid
+	}
 	e.mu.Lock()
 	e.proof, e.token = t.Node, t.Token
 	e.mu.Unlock()

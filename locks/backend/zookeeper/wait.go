@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -73,12 +74,15 @@ func (e *entry) Await(ctx context.Context) error {
 
 // Look implements [queue.Entry].
 func (e *entry) Look(ctx context.Context) (queue.View, error) {
-	look := e.lookFair
-	if e.view.own == nil {
-		look = func(ctx context.Context) (*view, error) { return e.join(ctx, false) }
+	look, waits := e.lookFair, true
+	switch {
+	case e.view == nil:
+		look = e.lookAgain
+	case e.view.own == nil:
+		look, waits = func(ctx context.Context) (*view, error) { return e.join(ctx, false) }, false
 	}
 	v, err := look(ctx)
-	if err == nil && v.own == nil && e.view.own != nil {
+	if err == nil && v.own == nil && waits {
 		err = errDeleted
 	}
 	if err != nil {
@@ -86,6 +90,17 @@ func (e *entry) Look(ctx context.Context) (queue.View, error) {
 	}
 	e.entered(v.own)
 	return e.seen(v), nil
+}
+
+// lookAgain looks at the queue in the session of another process.
+func (e *entry) lookAgain(ctx context.Context) (*view, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.lock.o.ConnectTimeout)
+	defer cancel()
+	defer e.s.want(ctx)()
+	if err := e.s.login(ctx, slices.Concat(e.s.owners, e.lock.settings.users.now())); err != nil {
+		return nil, err
+	}
+	return e.lookFair(ctx)
 }
 
 // WatchEntry implements [queue.Entry].

@@ -21,6 +21,8 @@ type Campaign struct {
 	finish  context.CancelFunc
 	leaving chan struct{} // holds a value while somebody ends the session
 	ended   chan struct{} // closed when the entry was told that the campaign is over
+	resumed bool          // the entry is one that another handle has made; set before Acquire
+	placed  bool          // the entry waits in the queue; only Acquire's goroutine uses it
 
 	// Guarded by Lock.mu.
 	ttl   time.Duration // of the session as granted; 0: there is none (yet)

@@ -406,10 +406,18 @@ func (p *contender) Await(ctx context.Context) error {
 }
 
 func (p *contender) Look(ctx context.Context) (v queue.View, err error) {
-	if err = p.do(ctx, "look", func() { v = p.view() }); err == nil && v.Token == 0 {
+	if err = p.do(ctx, "look", func() { p.requeue(); v = p.view() }); err == nil && v.Token == 0 {
 		err = errGone
 	}
 	return v, err
+}
+
+// requeue is for a defect.
+func (p *contender) requeue() {
+	l, own := p.line(), p.own()
+	if i := slices.Index(l.entries, own); i > 0 && p.adopted && p.is("resume-requeues") {
+		l.entries = append(slices.Delete(l.entries, i, i+1), own)
+	}
 }
 
 func (p *contender) WatchEntry(ctx context.Context, _ *backoff.Backoff) error {

@@ -73,6 +73,7 @@ var defects = []struct{ defect, caught string }{
 	{"raw-holder-in-error", "HostileRecord/free/2"},
 	{"raw-holder-in-error", "HostileHolder"},
 	{"adopt-without-requests", "AdoptGoesOn"},
+	{"resume-requeues", "AdoptPlace"},
 	{"adopt-is-blind", "AdoptLearnsOfEviction"},
 	{"adopt-extends", "AdoptExtendsNothing"},
 	{"adopt-by-name", "AdoptExtendsNothing"},

@@ -64,8 +64,8 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	return locks.Grant{}, l.fail(ctx, "acquire", err)
 }
 
-// begin begins a campaign. It first tries again to undo the one before, whose entry may
-// stand before ours in the queue.
+// begin begins a campaign, or continues that of a place that was resumed. It first tries again
+// to undo the one before, whose entry may stand before ours in the queue.
 func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -73,6 +73,9 @@ func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 	old, final := l.state()
 	if final != nil {
 		return nil, final
+	}
+	if old != nil && old.resumed && old.Over() == nil {
+		return old, nil
 	}
 	if old != nil {
 		old.undo(ctx)
@@ -172,13 +175,8 @@ func (l *Lock) Term() string {
 
 // Adopt implements [locks.Adopter].
 func (l *Lock) Adopt(term string) error {
-	c, err := l.start()
+	c, token, err := l.adopt(term)
 	if err != nil {
-		return err
-	}
-	token, err := c.entry.Adopt(term)
-	if err != nil {
-		c.end(err, false)
 		return err
 	}
 	c.watchEntry(0)
@@ -186,8 +184,37 @@ func (l *Lock) Adopt(term string) error {
 	return nil
 }
 
+// adopt makes the entry of another handle that of a new campaign.
+func (l *Lock) adopt(term string) (c *Campaign, token uint64, err error) {
+	if c, err = l.start(); err != nil {
+		return nil, 0, err
+	}
+	if token, err = c.entry.Adopt(term); err != nil {
+		c.end(err, false)
+	}
+	return c, token, err
+}
+
+// Place implements [locks.Placer].
+func (l *Lock) Place() string {
+	if c, _ := l.state(); c != nil && c.placed {
+		return c.entry.Term()
+	}
+	return ""
+}
+
+// Resume implements [locks.Placer].
+func (l *Lock) Resume(place string) error {
+	c, _, err := l.adopt(place)
+	if err == nil {
+		c.resumed = true
+	}
+	return err
+}
+
 var (
 	_ locks.Lock         = (*Lock)(nil)
 	_ locks.Adopter      = (*Lock)(nil)
+	_ locks.Placer       = (*Lock)(nil)
 	_ locks.SecretReader = (*Lock)(nil)
 )

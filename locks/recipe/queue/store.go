@@ -81,10 +81,11 @@ type Entry interface {
 	// changes nothing. If our entry is gone, Write returns ErrLost.
 	Write(ctx context.Context, text []byte) error
 
-	// Term describes an entry that leads, for Adopt. Adopt is called instead of Enter, on a
-	// new Entry, and makes it the one that was described: it passes the TTL to
-	// [Campaign.Granted] and returns the token. It does not contact the server and extends
-	// nothing. If it cannot read the term, the error is an ErrUsage.
+	// Term describes an entry that leads, or waits with a Token in its View, for Adopt. Adopt
+	// is called instead of Enter, on a new Entry, and makes it the one that was described: it
+	// passes the TTL to [Campaign.Granted] and returns the token. It does not contact the
+	// server and extends nothing. If it cannot read the term, the error is an ErrUsage. If
+	// the entry waits, Look follows.
 	Term() string
 	Adopt(term string) (token uint64, err error)
 	// End is called once, when the campaign is over. From then on only Leave may send

@@ -9,6 +9,9 @@ import (
 
 // run returns the token once our entry leads.
 func (c *Campaign) run(ctx context.Context, try bool) (token uint64, err error) {
+	if c.resumed {
+		return c.resume(ctx)
+	}
 	v, err := c.entry.Enter(ctx, try)
 	switch {
 	case err != nil:
@@ -22,16 +25,26 @@ func (c *Campaign) run(ctx context.Context, try bool) (token uint64, err error) 
 	return c.wait(ctx, v)
 }
 
+// resume continues the wait of another handle.
+func (c *Campaign) resume(ctx context.Context) (token uint64, err error) {
+	looking, cancel := c.UntilOver(ctx)
+	defer cancel()
+	v, err := c.look(looking, new(backoff.Backoff), nil)
+	if err != nil {
+		return 0, c.judge(err)
+	}
+	return c.wait(ctx, v)
+}
+
 // wait waits until our entry leads. Without an entry yet, we wait outside the queue, and
 // Look enters it when it may have become empty.
 func (c *Campaign) wait(ctx context.Context, v View) (token uint64, err error) {
 	ctx, cancel := c.UntilOver(ctx)
 	defer cancel()
-	watched := false
 	for pause := new(backoff.Backoff); ; {
-		if v.Token != 0 && !watched {
+		if v.Token != 0 && !c.placed {
 			c.watchEntry(0)
-			watched = true
+			c.placed = true
 		}
 		if v.Leads {
 			c.updateLater()
@@ -45,9 +58,6 @@ func (c *Campaign) wait(ctx context.Context, v View) (token uint64, err error) {
 }
 
 // change waits until the queue before us has changed, and returns its new state.
-//
-// When a watch ends, for whatever reason, that is treated like an event: we look at the
-// queue again, and repeat that until there is an answer.
 func (c *Campaign) change(ctx context.Context, v View, pause *backoff.Backoff) (View, error) {
 	err := c.entry.Await(ctx)
 	if err == nil {
@@ -56,6 +66,14 @@ func (c *Campaign) change(ctx context.Context, v View, pause *backoff.Backoff) (
 			return View{}, &locks.HeldError{Status: v.Status()}
 		}
 	}
+	return c.look(ctx, pause, err)
+}
+
+// look returns the state of the queue after a watch has ended with err.
+//
+// When a watch ends, for whatever reason, that is treated like an event: we look at the
+// queue again, and repeat that until there is an answer.
+func (c *Campaign) look(ctx context.Context, pause *backoff.Backoff, err error) (View, error) {
 	for warned := false; ; {
 		if err == nil {
 			var next View
