@@ -37,7 +37,7 @@ func real(t *testing.T, script string) *rig {
 	t.Helper()
 	r := newRig(t)
 	r.c.Serve, r.c.Clock = nil, nil
-	r.c.Starter = func() (proc.Starter, error) { return guard.Begin(), nil }
+	r.c.Starter = func() (proc.Starter, error) { return guard.Begin(nil), nil }
 	r.c.Command = proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: append(os.Environ(), "DIR="+t.TempDir())}
 	return r
 }

@@ -48,22 +48,24 @@ func Command(e *env.Env) *options.Command {
 
 // A session is one use of leaderrun run.
 type session struct {
-	env   *env.Env
-	opt   *options.Values
-	guard *guard.Client // of the first job; nil: not begun, or in use
+	env    *env.Env
+	opt    *options.Values
+	before map[int]uint64 // our children from before all that we start; see [guard.Begin]
+	guard  *guard.Client  // of the first job; nil: not begun, or in use
 }
 
 // begin starts the processes that a run needs, before anything else: they take longer to
 // start than we take until we need them. A run inside a job may need none, because the
 // lock may be ours already.
 func (s *session) begin() {
+	s.before = proc.Children()
 	if os.Getenv("LEADERRUN_SOCKET") != "" {
 		return
 	}
 	if u, err := locks.Parse(s.opt.Backend); err == nil && !slices.Contains(s.env.Registry.Schemes(), u.Scheme) {
 		s.env.Programs.Begin(u.Scheme)
 	}
-	s.guard = guard.Begin()
+	s.guard = guard.Begin(s.before)
 }
 
 // end ends what was begun and is not in use.
@@ -190,7 +192,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 
 	line, trace := s.env.Console.WaitLine(s.opt.Quiet), s.env.Console.Tracer(s.opt.TraceRenewals, s.opt.Messages()) // before anything else may log
 	if s.guard == nil {
-		s.guard = guard.Begin()
+		s.guard = guard.Begin(s.before)
 	}
 	proc.BeInit()
 	if s.opt.ScrubEnv {

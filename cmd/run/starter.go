@@ -39,7 +39,11 @@ func (s *session) starters() func() (proc.Starter, error) {
 		if first != nil {
 			return first, nil
 		}
-		next := guard.Begin()
+		before := s.before
+		if len(before) > 0 { // we may have adopted more of theirs, which /proc may hide
+			before = nil
+		}
+		next := guard.Begin(before)
 		if err := s.contain(next); err != nil {
 			next.Close()
 			return nil, err

@@ -44,8 +44,15 @@ var _ proc.Starter = (*Client)(nil)
 
 // Begin begins to start a guard. It does not wait, because that takes a millisecond, about as
 // long as locking a file. The caller must call Close.
-func Begin() *Client {
-	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause, sweep: (*job).sweep}
+//
+// before has children of ours that are not part of the job, as [proc.Children] returned them;
+// nil: those that there are now. A list from before all that we start is enough for any guard:
+// of the children that we have got since, isNotOfJob excludes our own programs by their ids,
+// and all others because they were started before the guard. It can miss one only in the last
+// tick (10 ms) before the guard. That is a guard whose job is gone, or a process that a child
+// from before has left to us. What such a child leaves to us later is missed as well.
+func Begin(before map[int]uint64) *Client {
+	cl := &Client{before: before, ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause, sweep: (*job).sweep}
 	go func() {
 		defer close(cl.ready)
 		cl.err = cl.launch()
@@ -104,7 +111,9 @@ func (cl *Client) launch() (err error) {
 	if cl.containment.Use == Pidns {
 		namespaced(attr.Sys)
 	}
-	cl.before = proc.Children()
+	if cl.before == nil {
+		cl.before = proc.Children()
+	}
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
 		cl.conn.close()

@@ -37,7 +37,7 @@ type Client struct {
 var _ proc.Starter = (*Client)(nil)
 
 // Begin begins to start a guard. It does not wait. The caller must call Close.
-func Begin() *Client {
+func Begin(map[int]uint64) *Client {
 	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause}
 	go func() {
 		defer close(cl.ready)

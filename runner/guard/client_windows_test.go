@@ -35,7 +35,7 @@ func start(t *testing.T, g *guard.Client, role string) (job proc.Job, dir string
 
 func begin(t *testing.T) *guard.Client {
 	t.Helper()
-	g := guard.Begin()
+	g := guard.Begin(nil)
 	g.SetPatience(time.Minute) // the machine may be busy
 	t.Cleanup(g.Close)
 	return g

@@ -76,7 +76,7 @@ func TestGuardSlowAtTheStart(t *testing.T) {
 // failure, Gone returns false, and nothing blocks.
 func TestUnkillableAtTheStart(t *testing.T) {
 	t.Parallel()
-	g := guard.Begin()
+	g := guard.Begin(nil)
 	t.Cleanup(g.Close)
 	var looks atomic.Int64
 	var mortal atomic.Bool
@@ -169,7 +169,7 @@ func TestGuardSaysLate(t *testing.T) {
 // Close does not wait long for a guard that is frozen when it has nothing left to do.
 func TestCloseFrozen(t *testing.T) {
 	t.Parallel()
-	g := guard.Begin()
+	g := guard.Begin(nil)
 	if err := syscall.Kill(g.PID(), syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func play(t *testing.T, role string, args, env []string) proc.Job {
 // only in its groups, because the other children of this process belong to other tests.
 func begin(t *testing.T) *guard.Client {
 	t.Helper()
-	g := guard.Begin()
+	g := guard.Begin(nil)
 	g.SetPatience(time.Minute)
 	var taken atomic.Bool
 	g.SetSweep(func(groups []int) (clean bool) {

@@ -98,7 +98,7 @@ func report(name string, what any) {
 // supervise is a small leaderrun. It runs a role as a job until nothing of it is left. Its lock
 // is only the file to which the guard writes the release.
 func supervise(role string) int {
-	g := guard.Begin()
+	g := guard.Begin(nil)
 	defer g.Close()
 	report("guard", g.PID())
 	killBy := clock.Never

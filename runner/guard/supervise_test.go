@@ -50,6 +50,9 @@ type supervisor struct {
 	checks sync.WaitGroup // for the health check
 }
 
+// tick is the unit in which /proc says when a process was started.
+const tick = 10 * time.Millisecond
+
 // supervise plays the role of a small leaderrun.
 func supervise() int {
 	var s supervisor
@@ -100,7 +103,15 @@ func (s *supervisor) run(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 127
 	}
-	g := guard.Begin()
+	before := proc.Children()
+	if s.helper { // and a process that we adopt before a later guard
+		c := exec.Command("sleep", "1000")
+		if c.Start() == nil {
+			s.say("adopted %d", c.Process.Pid)
+			time.Sleep(2 * tick)
+		}
+	}
+	g := guard.Begin(before)
 	defer g.Close()
 	if err := g.Contain(guard.Containment{Use: guard.Tier(s.tier)}); err != nil {
 		fmt.Fprintln(os.Stderr, err)

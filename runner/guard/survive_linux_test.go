@@ -98,7 +98,7 @@ func TestGuardKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.extras = []process{processOf(before), processOf(r.number("helper"))}
+			r.extras = []process{processOf(before), processOf(r.number("helper")), processOf(r.number("adopted"))}
 			killed := time.Now()
 			r.signal(r.guard.pid, syscall.SIGKILL)
 			r.said("gone")

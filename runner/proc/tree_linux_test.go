@@ -191,25 +191,58 @@ func TestParseStat(t *testing.T) {
 // Without pidfds, signals are sent by process id.
 func TestWithoutPidfds(t *testing.T) {
 	if os.Getenv("PROC_TEST_LIMIT") == "" {
-		c := exec.Command(os.Args[0], "-test.run=^TestWithoutPidfds$", "-test.v")
-		c.Env = append(os.Environ(), "PROC_TEST_LIMIT=1")
-		if out, err := c.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: TestWithoutPidfds")) {
-			t.Errorf("%v: %s", err, out)
-		}
+		alone(t)
 		return
 	}
 	_, pid := spawn(t, sleeper)
-	forbidPidfds(t)
+	forbid(t, unix.SYS_PIDFD_OPEN, unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)) // as container runtimes before 2020
+	if _, err := unix.PidfdOpen(os.Getpid(), 0); err != unix.EPERM {
+		t.Fatalf("pidfd_open: got %v, want EPERM", err)
+	}
 	signalOnlyIt(t, pid)
 }
 
-// forbidPidfds makes pidfd_open fail, as container runtimes before 2020 do.
-func forbidPidfds(t *testing.T) {
+// Children finds a child whose end sends us no signal. Without children, it lists nothing.
+func TestChildren(t *testing.T) {
+	if os.Getenv("PROC_TEST_LIMIT") == "" {
+		alone(t)
+		return
+	}
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, 0, 0, 0, 0, 0, 0)
+	for pid == 0 {
+		_, _, _ = syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+	}
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	if got := Children(); len(got) != 1 || got[int(pid)] == 0 {
+		t.Errorf("got %v, want %d and when it was started", got, pid)
+	}
+	_ = unix.Kill(int(pid), unix.SIGKILL)
+	_, _ = unix.Wait4(int(pid), nil, unix.WALL, nil)
+	forbid(t, unix.SYS_GETDENTS64, unix.SECCOMP_RET_KILL_PROCESS)
+	if got := Children(); got == nil || len(got) != 0 {
+		t.Errorf("got %v, want an empty list", got)
+	}
+}
+
+// alone runs a test in a process of its own.
+func alone(t *testing.T) {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	c.Env = append(os.Environ(), "PROC_TEST_LIMIT=1")
+	if out, err := c.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// forbid has a system call end as a seccomp filter says.
+func forbid(t *testing.T, call, how uint32) {
 	t.Helper()
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PIDFD_OPEN, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: call, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: how},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
@@ -220,8 +253,5 @@ func forbidPidfds(t *testing.T) {
 	_, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	if errno != 0 {
 		t.Fatal(errno)
-	}
-	if _, err := unix.PidfdOpen(os.Getpid(), 0); err != unix.EPERM {
-		t.Fatalf("pidfd_open: got %v, want EPERM", err)
 	}
 }
