@@ -55,10 +55,10 @@ Examples:
 
 const statuses = `
 Exit status: the job's own, or
-  64 usage · 69 backend unreachable · 75 lock held (-n, -w; see -E) · 76 lock
-  lost or given up, job stopped · 77 permission denied · 78 bad config file ·
-  124 --max-runtime is over · 126 command not executable · 127 command not
-  found · 128+N job died of signal N
+  64 usage · 69 backend unreachable · 71 out of processes · 75 lock held (-n,
+  -w; see -E) · 76 lock lost or given up, job stopped · 77 permission denied ·
+  78 bad config file · 124 --max-runtime is over · 126 command not executable ·
+  127 command not found · 128+N job died of signal N
 `
 
 func helpCommand(e *env.Env) *options.Command {

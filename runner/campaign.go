@@ -59,7 +59,7 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 		}
 		last = a.verdict(ctx, err, last)
 		limit.answered()
-		if !cp.c.Try && !classify(last).final && ctx.Err() == nil {
+		if cl := classify(last); (!cp.c.Try || cl.out) && !cl.final && ctx.Err() == nil {
 			cp.outage.report(cp.report, last)
 			pause := pauses.Take()
 			if !a.steppedBack { // else the preferred waiter is before our new place

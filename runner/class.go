@@ -6,6 +6,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -15,6 +16,7 @@ type class struct {
 	word    string // for events
 	lost    bool   // leadership was lost, or could not be kept
 	final   bool   // another campaign would end with it again
+	out     bool   // the machine is out of tasks: another start may succeed soon
 	restart bool   // another start of the job may succeed
 }
 
@@ -23,7 +25,8 @@ func classify(err error) class {
 		word:    ClassOf(err),
 		lost:    errors.Is(err, locks.ErrLost),
 		final:   isFinal(err),
-		restart: isA[*TimeoutError](err) || isA[*proc.StartError](err) && proc.Passing(err),
+		out:     isOut(err),
+		restart: isA[*TimeoutError](err) || isOut(err) || isA[*proc.StartError](err) && proc.Passing(err),
 	}
 }
 
@@ -37,6 +40,8 @@ func ClassOf(err error) string {
 		return event.ClassRuntime
 	case isA[*ResignError](err):
 		return event.ClassResigned
+	case isOut(err):
+		return event.ClassTasks
 	case errors.Is(err, proc.ErrUnguarded):
 		return event.ClassUnguarded
 	case errors.Is(err, errNoRenewal), errors.Is(err, keepalive.ErrExpired):
@@ -64,6 +69,10 @@ func isFinal(err error) bool {
 	}
 	return false
 }
+
+// isOut reports whether nothing was started because the machine is out of tasks. The last
+// renewal of a lease that was lost may have failed because of that.
+func isOut(err error) bool { return errors.Is(err, threads.ErrOut) && !errors.Is(err, locks.ErrLost) }
 
 func isA[E error](err error) bool { return errors.As(err, new(E)) }
 

@@ -32,7 +32,7 @@ func (t *term) runElected() error {
 	}
 	o := t.runHook("elected", t.c.Hooks.Elected, "the lock was acquired")
 	switch cl := o.class(); {
-	case cl.lost, cl.word == event.ClassResigned:
+	case cl.lost, cl.word == event.ClassResigned, t.starved(o):
 		return o.err
 	case t.sent != nil:
 		return &SignalError{t.sent}

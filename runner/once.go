@@ -62,7 +62,7 @@ func (t *term) noteAttempt() error {
 // takeBackAttempt is called when the job has ended. If it was never started, it has not run, and
 // another run may try, here or on another host.
 func (t *term) takeBackAttempt(o outcome) {
-	if t.c.Once == nil || !t.c.Once.Attempt || t.began != 0 || !isA[*proc.StartError](o.err) {
+	if t.c.Once == nil || !t.c.Once.Attempt || t.began != 0 || !isA[*proc.StartError](o.err) && !t.starved(o) {
 		return
 	}
 	_, err := t.note(func(record *ledger.Record) error {

@@ -16,7 +16,8 @@ func (c *Config) lasts() bool { return c.Rejoin || c.Restart.OnFailure || c.Rest
 // isLast reports whether a term with this outcome is the last one.
 func (t *term) isLast(o outcome) bool {
 	cl := o.class()
-	return !t.c.Rejoin || t.sent != nil || t.unkillable || cl.final && !cl.lost
+	rejoin := t.c.Rejoin || t.starved(o) && !t.c.Try && t.c.Clock.Now().Add(minPause) < t.c.startBy
+	return !rejoin || t.sent != nil || t.unkillable || cl.final && !cl.lost
 }
 
 // rejoining reports that another campaign follows the term.
@@ -29,7 +30,7 @@ func (t *term) rejoining(wait time.Duration, o outcome) {
 	t.report.emit(event.Event{Kind: event.Rejoining, Class: o.class().word, Reason: o.reason()})
 }
 
-// minPause is the shortest pause after we have resigned. With some backends, waiters look
+// minPause is the shortest pause after we have given up the lock. With some backends, waiters look
 // at the lock only every few seconds, and one of them must find it free.
 const minPause = 4 * time.Second
 
@@ -47,6 +48,8 @@ func (t *term) pause(b *backoff.Backoff, o outcome) time.Duration {
 		return 0
 	case t.gaveUp:
 		return t.c.Restart.MaxDelay/2 + rand.N(max(t.c.Restart.MaxDelay/2, 1))
+	case t.starved(o):
+		return minPause
 	case t.grant.TTL > 0 && cl.word == event.ClassResigned:
 		return max(b.Take(), minPause)
 	case ran >= t.c.Restart.MaxDelay:

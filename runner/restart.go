@@ -41,7 +41,7 @@ func (t *term) runJobs() outcome {
 	for {
 		began := t.c.Clock.Now()
 		o := t.run(t.job())
-		if t.sent != nil || o.err != nil && !o.class().restart {
+		if t.sent != nil || o.err != nil && !o.class().restart || t.starved(o) {
 			return o
 		}
 		if t.c.Clock.Now().Sub(began) >= t.c.Restart.MaxDelay { // it was healthy for a while

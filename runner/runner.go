@@ -84,6 +84,8 @@ type Config struct {
 	// Serve, if not nil, replaces socket.Serve in tests: a bubble of testing/synctest must
 	// not block in a system call.
 	Serve func(func() socket.Answer) (*socket.Server, error)
+
+	startBy clock.Instant // the end of Wait or, with Try, of ConnectTimeout
 }
 
 // An Exit says how the job ended.
@@ -109,7 +111,7 @@ func (e *SignalError) Error() string { return fmt.Sprintf("ended by %v before th
 // Otherwise the error is a *[SignalError], an *[OuterError], a *proc.StartError, a
 // *[ResignError], a *[TimeoutError] or a *[SkippedError], or it wraps a class of package
 // locks: ErrHeld or ErrUnavailable if we did not get the lock, ErrLost if the job was
-// stopped because leadership was lost.
+// stopped because leadership was lost; or it is a threads.ErrOut, and nothing was started.
 func Run(ctx context.Context, c Config) (Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
@@ -126,6 +128,7 @@ func Run(ctx context.Context, c Config) (Exit, error) {
 		if err := c.rest(ctx, wait); err != nil {
 			return Exit{}, err
 		}
+		c.bound()
 		t, err := c.campaign(ctx)
 		if err != nil {
 			return Exit{}, err
@@ -136,6 +139,24 @@ func Run(ctx context.Context, c Config) (Exit, error) {
 		}
 		wait = t.pause(&pause, o)
 		t.rejoining(wait, o)
+	}
+}
+
+// bound notes when the wait ends that begins with the first campaign. Another campaign has what
+// is left of it.
+func (c *Config) bound() {
+	now := c.Clock.Now()
+	switch {
+	case c.startBy != 0 && c.Wait != nil:
+		left := max(c.startBy.Sub(now), 0)
+		c.Wait = &left
+	case c.startBy != 0:
+	case c.Try:
+		c.startBy = now.Add(c.ConnectTimeout)
+	case c.Wait != nil:
+		c.startBy = now.Add(*c.Wait)
+	default:
+		c.startBy = clock.Never
 	}
 }
 

@@ -8,9 +8,17 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
+)
+
+// The pause before another start on a machine that is out of tasks grows from shortestRoom to
+// longestRoom. A random part of it, up to half, is left out.
+const (
+	shortestRoom = 50 * time.Millisecond
+	longestRoom  = time.Second
 )
 
 // A task is the job or a hook: a command, and the lease that it runs under. It does not
@@ -31,16 +39,31 @@ type task struct {
 	requests  <-chan []byte                       // to resign
 	resignFor func(request []byte) error          // returns why the task must end, or nil
 	quit      <-chan struct{}                     // closed when the task must end
-	health    func(proc.Job) *health.Watch        // starts the health checks; may be nil
-	tty       Terminal                            // shared with the task; or nil
+	// room waits before another start if the machine is out of tasks. It returns false if
+	// there is no time for one, and an error if the term must end. It may be nil: no start is
+	// repeated.
+	room   func(pause time.Duration) (again bool, err error)
+	health func(proc.Job) *health.Watch // starts the health checks; may be nil
+	tty    Terminal                     // shared with the task; or nil
 }
 
 // run runs the task. It returns when nothing of the task is left, except what cannot be
 // killed. The guard may have died during the campaign: then run starts another one.
 func (k *task) run() outcome {
 	o := k.runUnderGuard()
-	if errors.Is(o.err, proc.ErrGuardDied) {
+	if errors.Is(o.err, proc.ErrGuardDied) && !o.class().out {
 		k.report.log.Warn("starting another guard", "err", o.err)
+		o = k.runUnderGuard()
+	}
+	for pauses := (backoff.Backoff{Shortest: shortestRoom, Longest: longestRoom}); o.class().out && k.room != nil; {
+		k.report.log.Debug("not started yet", "err", o.err)
+		again, err := k.room(pauses.Take())
+		if err != nil {
+			o = outcome{err: err}
+		}
+		if err != nil || !again {
+			break
+		}
 		o = k.runUnderGuard()
 	}
 	if k.tty != nil {

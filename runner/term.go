@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"sync"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
@@ -31,6 +32,7 @@ type term struct {
 
 	requests   <-chan []byte // to resign; nil: requests are ignored
 	began      clock.Instant // when the job was first started; 0: it was not started
+	roomBy     clock.Instant // when a start that the machine has no room for is given up; 0: there was none
 	detached   bool          // a job was started, and there was no terminal
 	marked     bool          // the record says that our term has not ended
 	leaving    bool          // the term is ending, and starts no other job
@@ -123,15 +125,34 @@ func (t *term) task(command proc.Command, env []string) *task {
 	return &task{
 		c: t.c, report: t.report, lease: t.lease, command: command, closing: &t.closing,
 		heartbeat: t.c.Heartbeat, stage: heartbeat.Leading, signals: t.c.Signals, detached: t.detached,
-		requests: t.requests, resignFor: t.resignFor,
+		requests: t.requests, resignFor: t.resignFor, room: t.room,
 	}
 }
+
+// room is task.room. For as long as the machine is out of tasks, others may have room: we hold
+// the lock for a third of the ttl at most, and no longer than we may wait.
+func (t *term) room(pause time.Duration) (again bool, err error) {
+	now := t.c.Clock.Now()
+	if t.roomBy == 0 {
+		t.roomBy = min(now.Add(t.c.Timing.TTL/3), t.c.startBy)
+	}
+	if now >= t.roomBy {
+		return false, nil
+	}
+	return true, t.idle(min(pause, t.roomBy.Sub(now)))
+}
+
+// starved reports whether nothing ran in a term because the machine is out of tasks.
+func (t *term) starved(o outcome) bool { return o.class().out && t.began == 0 }
 
 // run runs a task under the lease.
 func (t *term) run(k *task) outcome {
 	o := k.run()
 	if t.began == 0 && k.isJob {
 		t.began = o.began
+	}
+	if o.began != 0 {
+		t.roomBy = 0
 	}
 	if o.sent != nil {
 		t.sent = o.sent

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/signals"
@@ -17,6 +18,7 @@ const (
 	ExitUsage       = 64
 	ExitUnavailable = 69
 	ExitInternal    = 70
+	ExitTasks       = 71 // EX_OSERR
 	ExitHeld        = 75
 	ExitLost        = 76
 	ExitDenied      = 77
@@ -94,6 +96,8 @@ func Status(err error) int {
 		return own.ExitStatus()
 	case errors.As(err, &signalled):
 		return proc.Exit{Signal: signalled.Signal}.Status()
+	case errors.Is(err, threads.ErrOut) && !errors.Is(err, locks.ErrLost):
+		return ExitTasks
 	case errors.As(err, &start) && start.NotFound:
 		return ExitNotFound
 	case errors.As(err, &start):

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -33,12 +34,15 @@ func TestStatus(t *testing.T) {
 		{class(locks.ErrDenied), 77},
 		{&proc.StartError{Command: "x", Err: fs.ErrPermission}, 126},
 		{&proc.StartError{Command: "x", NotFound: true, Err: fs.ErrNotExist}, 127},
+		{&proc.StartError{Command: "x", Err: threads.ErrOut}, 71},
+		{&locks.Error{Class: locks.ErrUnavailable, Err: threads.ErrOut}, 71},
 		{&runner.SignalError{Signal: syscall.SIGTERM}, 143},
 		{&runner.SignalError{Signal: syscall.SIGINT}, 130},
 
 		// The error that ends a term may wrap the one with which its last renewal failed.
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrUnavailable)), 76},
 		{fmt.Errorf("%w: %w", locks.ErrLost, class(locks.ErrDenied)), 76},
+		{fmt.Errorf("%w: %w", locks.ErrLost, threads.ErrOut), 76},
 		// Hints and other texts do not change the class.
 		{&hinted{&proc.StartError{Command: "x", NotFound: true}, "hint"}, 127},
 		{Reword(class(locks.ErrUnavailable), "text"), 69},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner"
 )
 
@@ -35,6 +36,9 @@ func (s *session) exit(err error) error {
 	return err
 }
 
+// raise is what to do about a limit of tasks.
+const raise = "raise the limit (ulimit -u; TasksMax= of a unit; pids.max of a cgroup; sysctl kernel.pid_max)"
+
 // explain words the error of a run in terms that the user knows, such as the lock's name.
 func (s *session) explain(err error) error {
 	switch {
@@ -43,6 +47,8 @@ func (s *session) explain(err error) error {
 		return fmt.Errorf("lock %q: %w", s.opt.Lock, err)
 	case errors.Is(err, locks.ErrLost):
 		return output.Reword(err, "leadership of %q was lost and the job was stopped: %s", s.opt.Lock, output.WithoutClass(err))
+	case errors.Is(err, threads.ErrOut):
+		return output.Reword(err, "%v: nothing was started; %s", threads.ErrOut, raise)
 	case errors.As(err, new(*runner.ResignError)):
 		return output.Reword(err, "leadership of %q was given up: %v", s.opt.Lock, err)
 	case errors.Is(err, runner.ErrRecord):

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // maxLogLine is how many bytes of one line of a helper's log are read.
@@ -78,7 +80,9 @@ func (f *forwarder) line(line []byte) {
 		f.second, f.lines = now, 0
 	}
 	if f.lines == maxLogRate {
-		f.dropped++
+		if !f.panics {
+			f.dropped++
+		}
 		return
 	}
 	f.lines++
@@ -93,7 +97,7 @@ func (f *forwarder) note(line []byte) {
 	if f.panics {
 		return
 	}
-	f.panics = bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: "))
+	f.panics = bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) || threads.Aborted(string(line))
 	f.last = append(f.last[:0], line...)
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // A process is a running helper and our ends of its pipes.
@@ -127,6 +129,9 @@ func (p *process) exitError(lastLines string) error {
 	s := fmt.Sprintf("%s ended (%s)", p.name, p.end)
 	if lastLines != "" {
 		s += ": " + lastLines
+	}
+	if threads.Aborted(lastLines) {
+		return fmt.Errorf("%w: %s", threads.ErrOut, s)
 	}
 	return errors.New(s)
 }

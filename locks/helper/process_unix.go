@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // A child is a process that we started, by its id. It is not an os.Process, because
@@ -25,7 +27,7 @@ func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
 	}
 	pid, _, err := syscall.StartProcess(path, argv, attr)
 	if err != nil {
-		return child{}, &os.PathError{Op: "fork/exec", Path: path, Err: err}
+		return child{}, &os.PathError{Op: "fork/exec", Path: path, Err: threads.Refused(err)}
 	}
 	return child{pid}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // A rogue is a helper that breaks the protocol, or fails, at some point.
@@ -253,6 +254,10 @@ var plots = append(deaths(), []plot{
 		return r.dwell()
 	}, "acquire", "secret variable"},
 	{"dies-first", func(r *rogue) int { fmt.Fprintln(os.Stderr, "last words"); return 3 }, "acquire", "leaderrun-dies-first ended (exit status 3): last words"},
+	{"no-threads", func(*rogue) int {
+		fmt.Fprint(os.Stderr, "runtime: failed to create new OS thread (have 4 already; errno=11)\nfatal error: newosproc\n")
+		return 2
+	}, "acquire", threads.ErrOut.Error() + ": leaderrun-no-threads ended (exit status 2): runtime: failed"},
 	{"dies-hello", dies("dies-hello", methodOpen), "acquire", "(exit status 3): last words"},
 	{"dies-opened", func(r *rogue) int {
 		r.say(helloFor, "dies-opened")

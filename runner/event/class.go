@@ -6,6 +6,7 @@ const (
 	ClassSignal      = "signal"      // leaderrun received one
 	ClassRuntime     = "runtime"     // --max-runtime is over
 	ClassResigned    = "resigned"    // we resigned
+	ClassTasks       = "tasks"       // the machine is out of tasks: nothing was started
 	ClassUnguarded   = "unguarded"   // the job's guard has died, or does not answer
 	ClassExpired     = "expired"     // no renewal was acknowledged in time
 	ClassTimeout     = "timeout"     // there was no answer in time

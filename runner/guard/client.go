@@ -24,6 +24,9 @@ type Client struct {
 	ready chan struct{} // closed when the fields below are set
 	err   error         // why there is no guard
 	conn  line
+	// hello waits until the guard has all its threads. An error says that it has died before
+	// that, and so has started nothing.
+	hello func() error
 	birth uint64 // when the guard was started; see proc.Tree
 	child *child
 	// before has our children from before the guard, and when each was started.
@@ -75,8 +78,9 @@ func (cl *Client) Contain(c Containment) error {
 	if c.Use != Pidns {
 		return nil
 	}
-	cl.Close() // a namespace begins with its first process
-	if cl.err = cl.launch(); cl.err != nil {
+	cl.Close()                                                                     // a namespace begins with its first process
+	if cl.err = cl.launch(); cl.err != nil && !errors.Is(cl.err, threads.ErrOut) { // else Start says so
+
 		return fmt.Errorf("the tier pidns is not available here: %w", cl.err)
 	}
 	return nil
@@ -103,9 +107,11 @@ func (cl *Client) launch() (err error) {
 		return err
 	}
 	cl.conn = c
+	files := inherited(theirs)
+	files[2], files[theirs] = files[theirs], files[2] // until the guard is ready, we read why it dies
 	attr := &syscall.ProcAttr{
 		Env:   []string{"GOMAXPROCS=1"}, // the guard computes little
-		Files: inherited(theirs),
+		Files: files,
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	}
 	if cl.containment.Use == Pidns {
@@ -117,12 +123,20 @@ func (cl *Client) launch() (err error) {
 	pid, _, err := syscall.StartProcess(path, []string{role, strconv.Itoa(theirs)}, attr)
 	if err != nil {
 		cl.conn.close()
-		return &os.PathError{Op: "fork/exec", Path: path, Err: err}
+		return &os.PathError{Op: "fork/exec", Path: path, Err: threads.Refused(err)}
 	}
+	cl.hello = sync.OnceValue(c.hello)
 	cl.birth = proc.Started(pid)
 	cl.child = awaited(pid)
 	threads.Reserve()
 	return nil
+}
+
+// Ready waits until the guard has all its threads, or there is none.
+func (cl *Client) Ready() {
+	if <-cl.ready; cl.err == nil {
+		_ = cl.hello() // Start returns the error
+	}
 }
 
 // socketpair returns two connected sockets. Processes that are started meanwhile do not

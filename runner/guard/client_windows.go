@@ -24,6 +24,7 @@ type Client struct {
 	ready  chan struct{} // closed when the fields below are set
 	err    error         // why there is no guard
 	conn   line
+	hello  func() error
 	child  *child
 	object proc.Object // of the job
 
@@ -38,7 +39,7 @@ var _ proc.Starter = (*Client)(nil)
 
 // Begin begins to start a guard. It does not wait. The caller must call Close.
 func Begin(map[int]uint64) *Client {
-	cl := &Client{ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause}
+	cl := &Client{hello: func() error { return nil }, ready: make(chan struct{}), clock: clock.Boot{}, patience: killPatience, startsCheck: checkPatience, pingPause: pingPause}
 	go func() {
 		defer close(cl.ready)
 		if err := cl.launch(); err != nil {
@@ -108,6 +109,9 @@ func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) 
 	}
 	return j, nil
 }
+
+// Ready waits until the guard is started.
+func (cl *Client) Ready() { <-cl.ready }
 
 // visible returns the id of the first process.
 func (cl *Client) visible(pid int) int { return pid }

@@ -4,10 +4,15 @@ package guard
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/program/threads"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A conn is one end of the socket.
@@ -55,6 +60,29 @@ func (c *conn) offer(b []byte) (n int, err error) {
 	}
 	return max(n, 0), errors.Join(err, failed)
 }
+
+// hello waits for the first frame of a guard. Before that, all that comes is the text with
+// which the Go runtime ends the guard's process.
+func (c *conn) hello() error {
+	f, err := c.receive()
+	if err == nil && f.kind == kindReady {
+		return nil
+	}
+	for err = nil; err == nil && len(c.buf) < pages; {
+		err = c.fill()
+	}
+	said, _, _ := strings.Cut(string(c.buf), "\n")
+	switch {
+	case threads.Aborted(said):
+		return fmt.Errorf("%w: %w", threads.ErrOut, proc.ErrGuardDied)
+	case said != "":
+		return fmt.Errorf("%w: %q", proc.ErrGuardDied, said)
+	}
+	return proc.ErrGuardDied
+}
+
+// pages is more than the text of the Go runtime that says what has happened.
+const pages = 16 << 10
 
 // fill waits until it can read something, and appends it to buf.
 func (c *conn) fill() error {

@@ -34,6 +34,8 @@
 //	b  kill the health check, if it has this number
 //
 //	guard to leaderrun
+//	R  ready: the guard has all its threads. leaderrun sends no start before it. Until then,
+//	   the guard's standard error is the socket (not on Windows, which has no R)
 //	P  started: process id, tier, why no stronger one is used, path of the cgroup
 //	N  not started, because the job cannot be contained: why
 //	E  not started: errno, or the error code of Windows

@@ -30,7 +30,7 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 	g := &Client{
 		ready: make(chan struct{}), conn: l.line, clock: l, containment: Containment{Use: Pgroup},
 		patience: killPatience, startsCheck: checkPatience, pingPause: pingPause,
-		child: &child{ended: make(chan struct{})},
+		child: &child{ended: make(chan struct{})}, hello: func() error { return nil },
 		sweep: func(*job) bool { return l.sweep(m) },
 	}
 	close(g.ready)

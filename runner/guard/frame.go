@@ -12,6 +12,7 @@ import (
 
 // The kinds of frames; see the package documentation.
 const (
+	kindReady        = 'R'
 	kindFiles        = 'W'
 	kindStart        = 'S'
 	kindDeadline     = 'D'

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
@@ -85,7 +87,7 @@ func (j *job) start(c proc.Command) error {
 	}
 	switch err := j.sendFiles(); {
 	case closed(err):
-		return proc.ErrGuardDied
+		return cmp.Or(j.client.hello(), proc.ErrGuardDied)
 	case err != nil:
 		return err
 	}
@@ -101,11 +103,18 @@ func (j *job) start(c proc.Command) error {
 
 // sendOrders sends orders to the guard until the guard has died.
 func (j *job) sendOrders(start frame) {
-	switch err := j.client.conn.send(start); {
-	case closed(err): // no guard has read the whole frame
+	err := j.client.hello()
+	if err == nil {
+		err = j.client.conn.send(start)
+	}
+	switch {
+	case errors.Is(err, proc.ErrGuardDied), closed(err): // no guard has read the whole frame
+		if closed(err) {
+			err = proc.ErrGuardDied
+		}
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.settle(proc.ErrGuardDied)
+		j.settle(err)
 		return
 	case err != nil:
 		j.fail(errors.Join(errDied, err))
@@ -232,7 +241,7 @@ func (j *job) startError(err error) error {
 	case errors.As(err, &errno) && errno == errnoLate:
 		return errLate
 	case errors.As(err, &errno):
-		return proc.NewStartError(j.path, errno)
+		return proc.NewStartError(j.path, threads.Refused(errno))
 	}
 	return err
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/cgroup"
 	"github.com/leaderrun/leaderrun/runner/signals"
@@ -30,19 +32,19 @@ func Main(args []string) int {
 	// The first process's parent-death signal is bound to the thread that forks it
 	// (golang/go#27505).
 	runtime.LockOSThread()
-	fd, err := strconv.Atoi(args[1])
-	if err != nil || fd <= 2 {
+	stderr, err := strconv.Atoi(args[1])
+	if err != nil || stderr <= 2 {
 		fmt.Fprintln(os.Stderr, role+": only leaderrun starts this program")
 		return 64
-	}
-	c, err := newConn(fd)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, role+":", err)
-		return 70
 	}
 	signals.RestoreRTMIN() // for the job
 	rename()
 	threads.Reserve()
+	c, err := connect(stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, role+":", err)
+		return 70
+	}
 	// What follows takes part of the time of the campaign, not of the start.
 	go ignoreSignals()
 	m := machine{home: cgroup.Find()}
@@ -54,6 +56,25 @@ func Main(args []string) int {
 		sayLate(g.late, core)
 	}
 	return 0
+}
+
+// connect takes the socket from where standard error will be, and says that the guard is ready.
+// If the Go runtime has ended us before, it has told leaderrun why.
+func connect(stderr int) (*conn, error) {
+	fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Dup2(stderr, 2); err != nil {
+		return nil, err
+	}
+	_ = unix.Close(stderr)
+	c, err := newConn(fd)
+	if err != nil {
+		return nil, err
+	}
+	_ = c.send(frame{kind: kindReady}) // if leaderrun has died, run sees that
+	return c, nil
 }
 
 // sayLate says that the guard has killed the job late, because it got no processor, or the

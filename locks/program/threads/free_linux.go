@@ -2,29 +2,35 @@ package threads
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Free returns how many more tasks (threads of any process) the user and our cgroups may
-// have. A limit that is far away is not counted exactly.
-func Free() int {
+// look returns the room that the user, our cgroups and the machine have. Limits that are far
+// away are not counted exactly.
+func look() room {
 	own, _ := os.ReadFile("/proc/self/cgroup") // if it is missing, there are no cgroup limits
-	return min(freeOfUser(), freeInCgroups("/sys/fs/cgroup", string(own)))
+	return tightest(ofUser(), inCgroups("/sys/fs/cgroup", string(own)), ofMachine("/proc/"))
 }
 
-func freeOfUser() int {
+func tightest(all ...room) room {
+	return slices.MinFunc(all, func(a, b room) int { return cmp.Compare(a.free, b.free) })
+}
+
+func ofUser() room {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil || limit.Cur >= many || unlimited() {
-		return many
+		return ample
 	}
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return many
+		return ample
 	}
 	defer proc.Close()
 	names, _ := proc.Readdirnames(-1)
@@ -35,7 +41,7 @@ func freeOfUser() int {
 			free -= int(threads.Nlink) - 2 // the directory has one link per thread
 		}
 	}
-	return free
+	return room{free, int(limit.Cur), "the limit of this user (ulimit -u)", "/proc/self/exe"}
 }
 
 // unlimited reports whether the limit does not apply to us: root has none, and neither do
@@ -47,10 +53,10 @@ func unlimited() bool {
 	return os.Getuid() == 0 || err == nil && have[0].Effective&exempt != 0
 }
 
-// freeInCgroups returns the tasks left in our own cgroup, as listed in /proc, and in those
-// above it, if they are mounted in the usual place: in root or, for version 1, below that.
-func freeInCgroups(root, own string) int {
-	free := many
+// inCgroups returns the room in our own cgroup, as listed in /proc, and in those above it, if
+// they are mounted in the usual place: in root or, for version 1, below that.
+func inCgroups(root, own string) room {
+	least := ample
 	for line := range strings.Lines(own) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // cgroups(7): number, controllers, path
 		if len(fields) < 3 || fields[1] != "" && fields[1] != "pids" || strings.HasPrefix(fields[2], "/..") {
@@ -58,28 +64,57 @@ func freeInCgroups(root, own string) int {
 		}
 		top := filepath.Join(root, fields[1])
 		for dir := filepath.Join(top, fields[2]); ; dir = filepath.Dir(dir) {
-			free = min(free, freeIn(dir))
+			least = tightest(least, inCgroup(dir))
 			if len(dir) <= len(top) {
 				break
 			}
 		}
 	}
-	return free
+	return least
 }
 
-// freeIn returns how many more tasks one cgroup may have.
-func freeIn(dir string) int {
-	number := func(file string) (int, error) {
-		text, err := os.ReadFile(dir + "/" + file)
-		if err != nil {
-			return 0, err
+// inCgroup returns the room in one cgroup.
+func inCgroup(dir string) room {
+	limit, err := number(dir + "/pids.max")
+	if err != nil { // "max"
+		return ample
+	}
+	now, _ := number(dir + "/pids.current")
+	return room{limit - now, limit, "pids.max of a cgroup (TasksMax= of a unit)", dir}
+}
+
+// ofMachine returns the room that the kernel has. Each task also takes a process id, but only
+// the first pid namespace has all of them.
+func ofMachine(proc string) room {
+	load, _ := os.ReadFile(proc + "loadavg") // as "0.20 0.18 0.12 1/80 11206"
+	fields := strings.Fields(string(load))
+	if len(fields) < 4 {
+		return ample
+	}
+	_, total, _ := strings.Cut(fields[3], "/")
+	now, err := strconv.Atoi(total)
+	if err != nil {
+		return ample
+	}
+	least := ample
+	for _, name := range []string{"threads-max", "pid_max"} {
+		if namespace, _ := os.Readlink(proc + "self/ns/pid"); name == "pid_max" && namespace != firstNamespace {
+			continue
 		}
-		return strconv.Atoi(string(bytes.TrimSpace(text)))
+		if limit, err := number(proc + "sys/kernel/" + name); err == nil {
+			least = tightest(least, room{limit - now, limit, "kernel." + name + " of this machine (sysctl)", "/proc/self/exe"})
+		}
 	}
-	limit, err := number("pids.max")
-	if err != nil || limit >= many { // "max", or no limit
-		return many
+	return least
+}
+
+// firstNamespace is how the kernel names it since Linux 3.8.
+const firstNamespace = "pid:[4026531836]"
+
+func number(file string) (int, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
 	}
-	now, _ := number("pids.current")
-	return limit - now
+	return strconv.Atoi(string(bytes.TrimSpace(text)))
 }

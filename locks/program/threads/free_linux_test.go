@@ -3,6 +3,7 @@ package threads
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -38,11 +39,47 @@ func TestFreeInCgroups(t *testing.T) {
 				}
 			}
 		}
-		if got := freeInCgroups(root, own); got != tt.want {
-			t.Errorf("%v: %d are free, want %d", tt.limits, got, tt.want)
+		if got := inCgroups(root, own); got.free != tt.want {
+			t.Errorf("%v: %d are free, want %d", tt.limits, got.free, tt.want)
 		}
 	}
-	if got := freeInCgroups(t.TempDir(), "0::/../a\nnonsense\n"); got != many {
-		t.Errorf("without visible limits %d are free", got)
+	if got := inCgroups(t.TempDir(), "0::/../a\nnonsense\n"); got != ample {
+		t.Errorf("without visible limits there is room for %v", got)
+	}
+}
+
+// TestFreeOnMachine checks that the kernel's own limits count, and that of process ids only
+// where all of them are known.
+func TestFreeOnMachine(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		load, namespace, threads, pids string
+		want                           int
+		of                             string
+	}{
+		{"0.20 0.18 0.12 1/32700 11206\n", firstNamespace, "190000", "32768", 68, "pid_max"},
+		{"0.20 0.18 0.12 1/32700 11206\n", "pid:[4026532000]", "190000", "32768", many, ""},
+		{"0.20 0.18 0.12 1/995 11206\n", "pid:[4026532000]", "1000", "32768", 5, "threads-max"},
+		{"0.20 0.18 0.12 1/1005 11206\n", firstNamespace, "1000", "32768", -5, "threads-max"},
+		{"0.20 0.18 0.12 1/80 11206\n", firstNamespace, "190000", "4194304", many, ""},
+		{"nonsense\n", firstNamespace, "1", "1", many, ""},
+	} {
+		dir := t.TempDir() + "/"
+		for _, d := range []string{"self/ns", "sys/kernel"} {
+			if err := os.MkdirAll(dir+d, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, text := range map[string]string{"loadavg": tt.load, "sys/kernel/threads-max": tt.threads + "\n", "sys/kernel/pid_max": tt.pids + "\n"} {
+			if err := os.WriteFile(dir+name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(tt.namespace, dir+"self/ns/pid"); err != nil {
+			t.Fatal(err)
+		}
+		if got := ofMachine(dir); got.free != tt.want || !strings.Contains(got.of, tt.of) {
+			t.Errorf("%+v: got %+v", tt, got)
+		}
 	}
 }

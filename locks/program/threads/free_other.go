@@ -2,5 +2,5 @@
 
 package threads
 
-// Free does not know the limits.
-func Free() int { return many }
+// look does not know the limits.
+func look() room { return ample }
