@@ -6,22 +6,18 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
-// The minimum that must be free. A backend must do with what is left beyond that. If the Go
-// runtime finds none, it ends us with pages of text.
+// The minimum that must be free. A backend must do with what is left beyond that.
 const (
 	descriptorsOfRun  = 28
 	descriptorsToRead = 8
-	tasksOfRun        = 22 // our threads, those of the guard, and the job
 )
 
 // manyDescriptors is enough: with this limit or a higher one we do not count.
 const manyDescriptors = 256
 
-// afford returns an error if there are too few descriptors or tasks for a subcommand.
+// afford returns an error if there are too few descriptors for a subcommand.
 func afford(command string) error {
 	descriptors := descriptorsToRead
 	if command == "run" {
@@ -29,12 +25,6 @@ func afford(command string) error {
 	}
 	if free := freeDescriptors(); free < descriptors { // first, because the other check opens files
 		return fmt.Errorf("only %d more files can be open at once, and it takes %d: raise the limit (ulimit -n)", free, descriptors)
-	}
-	if command != "run" {
-		return nil
-	}
-	if free := threads.Free(); free < tasksOfRun {
-		return fmt.Errorf("only %d more threads and processes are allowed, and it takes %d: raise the limit (ulimit -u; TasksMax= of a unit; pids.max of a cgroup)", max(free, 0), tasksOfRun)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/run"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 	"github.com/leaderrun/leaderrun/runner/guard"
 )
 
@@ -36,6 +38,10 @@ func Main(args []string, e env.Env) int {
 			return output.ExitInternal
 		}
 		err = do(line, &e, len(args) < 2)
+	}
+	if errors.Is(err, threads.ErrOut) && !e.Console.Started() { // which needs threads
+		fmt.Fprintln(os.Stderr, "leaderrun: error:", err)
+		return output.Status(err)
 	}
 	if !e.Console.Started() { // the command line has an error
 		e.Console.Start(output.Settings{Verbose: 1, JSON: line.Text("log-format") == "json"})

@@ -49,7 +49,8 @@ func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config
 		Logger:   logger,
 	}
 	if s.opt.Wait.Given {
-		c.Wait = &s.opt.Wait.D
+		left := max(s.opt.Wait.D-s.waited, 0)
+		c.Wait = &left
 	}
 	if s.opt.Priority.Given {
 		c.Priority = &s.opt.Priority.N

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -38,8 +39,10 @@ func Command(e *env.Env) *options.Command {
 			v := options.NewValues()
 			return v.Table(), func(r *options.Request) error {
 				s := &session{env: e, opt: v}
-				s.begin()
 				defer s.end()
+				if err := s.begin(); err != nil {
+					return err
+				}
 				return s.run(r)
 			}
 		},
@@ -52,25 +55,39 @@ type session struct {
 	opt    *options.Values
 	before map[int]uint64 // our children from before all that we start; see [guard.Begin]
 	guard  *guard.Client  // of the first job; nil: not begun, or in use
+
+	admitted func()        // says that the processes have their threads; nil: they were not begun
+	waited   time.Duration // until there was room for them
 }
 
 // begin starts the processes that a run needs, before anything else: they take longer to
 // start than we take until we need them. A run inside a job may need none, because the
 // lock may be ours already.
-func (s *session) begin() {
+func (s *session) begin() error {
 	s.before = proc.Children()
 	if os.Getenv("LEADERRUN_SOCKET") != "" {
-		return
+		return nil
 	}
+	tasks, helper := tasksOfRun, ""
 	if u, err := locks.Parse(s.opt.Backend); err == nil && !slices.Contains(s.env.Registry.Schemes(), u.Scheme) {
-		s.env.Programs.Begin(u.Scheme)
+		tasks, helper = tasks+tasksOfHelper, u.Scheme
+	}
+	if err := s.admit(tasks); err != nil {
+		return err
+	}
+	if helper != "" {
+		s.env.Programs.Begin(helper)
 	}
 	s.guard = guard.Begin(s.before)
+	return nil
 }
 
 // end ends what was begun and is not in use.
 func (s *session) end() {
 	s.env.Programs.End()
+	if s.admitted != nil {
+		s.admitted()
+	}
 	if s.guard != nil {
 		s.guard.Close()
 	}
@@ -192,6 +209,9 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 
 	line, trace := s.env.Console.WaitLine(s.opt.Quiet), s.env.Console.Tracer(s.opt.TraceRenewals, s.opt.Messages()) // before anything else may log
 	if s.guard == nil {
+		if err := s.admit(tasksOfRun); err != nil {
+			return runner.Exit{}, err
+		}
 		s.guard = guard.Begin(s.before)
 	}
 	proc.BeInit()
@@ -201,6 +221,10 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	if err := s.contain(s.guard); err != nil {
 		return runner.Exit{}, err
 	}
+	go func(g *guard.Client) {
+		g.Ready()
+		s.admitted()
+	}(s.guard)
 	c, err := s.config(backend, logger)
 	if err != nil {
 		return runner.Exit{}, err

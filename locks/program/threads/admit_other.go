@@ -1,0 +1,8 @@
+//go:build !linux
+
+package threads
+
+import "time"
+
+// Admit does nothing, because there are no such limits.
+func Admit(int, time.Duration, func()) (done func(), err error) { return func() {}, nil }
