@@ -78,9 +78,9 @@ func (cl *Client) Contain(c Containment) error {
 	if c.Use != Pidns {
 		return nil
 	}
-	cl.Close()                                                                     // a namespace begins with its first process
-	if cl.err = cl.launch(); cl.err != nil && !errors.Is(cl.err, threads.ErrOut) { // else Start says so
-
+	cl.Close() // a namespace begins with its first process
+	// If there is no room for one, Start says so.
+	if cl.err = cl.launch(); cl.err != nil && !errors.Is(cl.err, threads.ErrOut) {
 		return fmt.Errorf("the tier pidns is not available here: %w", cl.err)
 	}
 	return nil
