@@ -4,6 +4,7 @@ package bench
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,11 +27,28 @@ import (
 // relayVariable makes this program play a job that is never the same process for long.
 const relayVariable = "BENCH_RELAY"
 
+// askVariable makes this program play a job that writes down the end of its lease.
+const askVariable = "BENCH_ASK"
+
 func TestMain(m *testing.M) {
-	if os.Getenv(relayVariable) != "" {
+	switch {
+	case os.Getenv(relayVariable) != "":
 		proctest.Relay()
+	case os.Getenv(askVariable) != "":
+		ask()
 	}
 	os.Exit(m.Run())
+}
+
+func ask() {
+	a, err := socket.Ask(os.Getenv("LEADERRUN_SOCKET"), time.Second)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(os.Getenv("D"), "deadline"), fmt.Appendln(nil, a.Deadline), 0o600)
+	}
+	if err != nil {
+		panic(err)
+	}
+	time.Sleep(1000 * time.Second)
 }
 
 // guard measures how soon nothing of a job is left when leaderrun itself cannot kill it.
@@ -90,16 +108,16 @@ func (b *bench) frozen(t *testing.T, rounds int) (s sample) {
 	timing := timing.New(ttl, -1)
 	server := etcdtest.Start(t, etcdtest.Options{})
 	for len(s) < rounds {
-		c := on(server, []string{b.core, "-b", "etcd", "-l", "x", "--ttl", ttl.String(), "--"}, "sh", "-c", `echo "$LEADERRUN_SOCKET" >"$D/socket"; exec sleep 1000`)
+		c := on(server, []string{b.core, "-b", "etcd", "-l", "x", "--ttl", ttl.String(), "--"}, selfPath(t))
+		c.env = append(c.env, askVariable+"=1")
 		r := b.hold(t, c)
-		path := r.wrote(t, "socket")
-		a, err := socket.Ask(path, time.Second)
+		deadline, err := strconv.ParseInt(r.wrote(t, "deadline"), 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = r.cmd.Process.Signal(syscall.SIGSTOP)
 		_ = r.end(t, func() {})
-		late := (clock.Boot{}).Now().Sub(timing.KillAt(a.Deadline))
+		late := (clock.Boot{}).Now().Sub(timing.KillAt(clock.Instant(deadline)))
 		_ = r.cmd.Process.Kill()
 		_ = r.cmd.Wait()
 		if late < timing.Renew/2 { // otherwise it was renewed after the job had asked

@@ -3,15 +3,14 @@
 package bench
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
 // inits adds up the time of the initialization of the programs' packages.
@@ -78,32 +77,13 @@ func (b *bench) starts(t *testing.T) section {
 	}
 }
 
-// checkInside starts a job that lasts as long as the test, and returns the command that
-// asks for its lease.
+// checkInside returns a command that asks for a lease, of us: those who do not descend from a
+// leaderrun get no answer from it.
 func (b *bench) checkInside(t *testing.T) command {
-	dir := filepath.Join(t.TempDir(), "locks")
-	cmd := b.prepare(command{argv: []string{b.core, "-b", "file://" + dir, "-l", "check", "-c", "echo $LEADERRUN_SOCKET; exec cat"}})
-	stdin, err := cmd.StdinPipe()
+	server, err := socket.Serve(func() socket.Answer { return socket.Answer{Lock: "check"} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		_, _ = io.Copy(io.Discard, stdout)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the job of the lease: %v", err)
-		}
-	})
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatalf("no socket: %v", err)
-	}
-	return command{argv: []string{b.core, "check"}, env: []string{"LEADERRUN_SOCKET=" + strings.TrimSpace(line)}}
+	t.Cleanup(func() { _ = server.Close() })
+	return command{argv: []string{b.core, "check"}, env: []string{"LEADERRUN_SOCKET=" + server.Address()}}
 }

@@ -52,15 +52,11 @@ func (c *Config) environment(secrets []string, token uint64, slot int) []string 
 	return WithLease(env, c.Lock, c.Holder, token, slot)
 }
 
-// maxSocket is more than the length of any socket's path, in bytes. Anything longer is not
-// a socket, and must not fill our answers.
-const maxSocket = 256
-
-// around returns the socket of the leaderrun in whose job we run, or "".
+// around returns LEADERRUN_SOCKET of the leaderrun in whose job we run, or "".
 func (c *Config) around() string {
 	for _, kv := range c.Command.Env {
-		if path, ok := strings.CutPrefix(kv, "LEADERRUN_SOCKET="); ok && len(path) < maxSocket {
-			return path
+		if value, ok := strings.CutPrefix(kv, "LEADERRUN_SOCKET="); ok {
+			return value
 		}
 	}
 	return ""

@@ -48,8 +48,8 @@ func (t *term) answer() socket.Answer {
 		Slot:     t.slot,
 		PID:      os.Getpid(),
 		RunID:    t.c.RunID,
-		Around:   t.c.around(),
 		Lost:     t.lease.ended(),
 		Deadline: deadline,
+		Now:      t.c.Clock.Now(), // after the deadline was read
 	}
 }

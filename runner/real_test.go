@@ -59,6 +59,9 @@ func (r *rig) dir() string {
 	return strings.TrimPrefix(r.c.Command.Env[len(r.c.Command.Env)-1], "DIR=")
 }
 
+// dirOf returns the directory of the first socket in LEADERRUN_SOCKET.
+func dirOf(sockets string) string { return filepath.Dir(strings.Split(sockets, ",")[1]) }
+
 // A job has the promised environment and socket, and nothing is left behind.
 func TestReal(t *testing.T) {
 	r := real(t, `trap 'exit 5' TERM
@@ -73,11 +76,11 @@ func TestReal(t *testing.T) {
 		exit, err := r.run()
 		ended <- result{exit, err}
 	}()
-	path := r.await("socket")
+	sockets := r.await("socket")
 	if got := r.await("env"); got != "7 nightly host/1/a" {
 		t.Errorf("environment: %s", got)
 	}
-	a, err := socket.Ask(path, 10*time.Second)
+	a, err := socket.Ask(sockets, 10*time.Second)
 	now := clock.Boot{}.Now()
 	if err != nil || a.Token != token || a.Store != "5706e" || !a.Ours(now) || !a.Ours(now.Add(10*time.Second)) || a.Ours(now.Add(ttl)) {
 		t.Errorf("the socket answers %+v, %v", a, err)
@@ -85,7 +88,7 @@ func TestReal(t *testing.T) {
 	r.signals <- syscall.SIGTERM
 	res := <-ended
 	r.ended(res.exit, res.err, proc.Exit{Code: 5})
-	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(dirOf(sockets)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the socket's directory: %v, want it gone", err)
 	}
 }
@@ -130,7 +133,7 @@ func (l *lingering) Release(ctx context.Context) error {
 func TestRealSocketBesideRelease(t *testing.T) {
 	r := real(t, `echo "$LEADERRUN_SOCKET" >"$DIR/socket"`)
 	removed := func() {
-		dir := filepath.Dir(r.await("socket"))
+		dir := dirOf(r.await("socket"))
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 				return

@@ -105,7 +105,7 @@ func (t *term) prepare() error {
 		return err
 	}
 	if server, err := t.server(); err == nil {
-		t.env = append(t.env, "LEADERRUN_SOCKET="+server.Path())
+		t.env = append(t.env, "LEADERRUN_SOCKET="+socket.Join(server.Address(), t.c.around()))
 	} else {
 		t.report.log.Warn("the job cannot use leaderrun check", "err", err)
 	}

@@ -26,11 +26,11 @@ func checkCommand(*env.Env) *options.Command {
 			var length options.Duration
 			return []options.Option{{Name: "for", Group: "Lease and stopping", Value: &length, From: options.Arguments, Usage: "also require the lease to last `DURATION` longer"}},
 				func(*options.Request) error {
-					path := os.Getenv("LEADERRUN_SOCKET")
-					if path == "" {
+					sockets := os.Getenv("LEADERRUN_SOCKET")
+					if sockets == "" {
 						return output.WithHint(locks.Usagef("LEADERRUN_SOCKET is not set"), "leaderrun check works inside a job that leaderrun runs")
 					}
-					return check(path, length.D)
+					return check(sockets, length.D)
 				}
 		},
 	}
@@ -39,10 +39,13 @@ func checkCommand(*env.Env) *options.Command {
 // check reports a lost lease by its exit status alone, like test(1). It reads the clock
 // after the answer has arrived, so that a delayed answer does not make the lease look
 // longer than it is.
-func check(path string, length time.Duration) error {
-	for answer, err := range socket.Chain(path, checkLimit) {
-		if err != nil {
+func check(sockets string, length time.Duration) error {
+	for answer, err := range socket.Chain(sockets, checkLimit) {
+		switch {
+		case err != nil:
 			return fmt.Errorf("%w: leaderrun does not answer: %w", locks.ErrLost, err)
+		case answer.Outside:
+			return fmt.Errorf("%w: this process is not part of the job", locks.ErrLost)
 		}
 		if isOfJob(answer.Answer) {
 			if !answer.Ours(clock.Boot{}.Now().Add(length)) {

@@ -2,8 +2,10 @@ package run
 
 import (
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
@@ -30,6 +32,9 @@ import (
 // The variable with the socket proves nothing either. A process that the job has others
 // start (at, systemd-run, a terminal server) inherits it, and survives when the job is
 // killed. So the enclosing leaderrun checks which process asks.
+//
+// If an enclosing leaderrun does not answer, we cannot know, and take the lock like anyone
+// else. If that is the lock of our job, we say that we wait for ourselves.
 
 // askLimit is how long an enclosing leaderrun may take to answer.
 const askLimit = time.Second
@@ -39,22 +44,36 @@ type nest struct {
 	store string        // which store our lock is in; "" means that we cannot tell
 	inner int           // the process id of the innermost leaderrun
 	links []socket.Link // those whose lock has our lock's name, from the inside out
+
+	log    *slog.Logger
+	silent error     // why an enclosing leaderrun did not answer, or nil
+	said   sync.Once // that it did not
 }
 
-func (s *session) nest(backend *url.URL) *nest {
-	n := &nest{store: store(backend, os.Environ())}
+func (s *session) nest(backend *url.URL, logger *slog.Logger) *nest {
+	n := &nest{store: store(backend, os.Environ()), log: logger}
 	for link, err := range socket.Chain(os.Getenv("LEADERRUN_SOCKET"), askLimit) {
-		if link.Outside { // we are not part of its job, so nobody would end us with its lease
+		n.silent = err
+		if err != nil || link.Outside { // we are not part of its job, so nobody would end us with its lease
 			break
 		}
 		if n.inner == 0 {
 			n.inner = link.PID
 		}
-		if err == nil && link.Lock == s.opt.Lock && (link.Slot > 0) == s.opt.Slots.Given {
+		if link.Lock == s.opt.Lock && (link.Slot > 0) == s.opt.Slots.Given {
 			n.links = append(n.links, link)
 		}
 	}
 	return n
+}
+
+// waiting warns if the lock for which we wait is probably that of our job.
+func (n *nest) waiting(lock string, w locks.Waiting) {
+	if n.silent != nil && lock == os.Getenv("LEADERRUN_LOCK_NAME") && w.Status.Holder == os.Getenv("LEADERRUN_HOLDER") {
+		n.said.Do(func() {
+			n.log.Warn("LEADERRUN_SOCKET does not answer; inside the job of this lock, this run waits for itself", "err", n.silent)
+		})
+	}
 }
 
 // find returns the innermost link that fits.
@@ -110,7 +129,7 @@ func (s *session) enter(n *nest, e *runner.OuterError, command proc.Command) err
 // leaderrun, from which all others are found. The enclosing leaderrun may have another
 // --scrub-env, so ours applies.
 func (s *session) reenter(n *nest, outer socket.Link, command proc.Command, secrets []string) (ran bool, err error) {
-	a, err := socket.Ask(outer.Path, askLimit)
+	a, err := socket.Ask(outer.Address, askLimit)
 	if err != nil || a.Lock != outer.Lock || a.Slot != outer.Slot || a.Token != outer.Token || a.RunID != outer.RunID || !a.Ours(clock.Boot{}.Now()) {
 		return false, nil
 	}

@@ -62,7 +62,7 @@ func TestReenterAsksAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr)}, opt: options.NewValues()}
-		link := socket.Link{Answer: before, Path: s.Path()}
+		link := socket.Link{Answer: before, Address: s.Address()}
 		nowhere := proc.Command{Path: filepath.Join(t.TempDir(), "none"), Args: []string{"none"}}
 		if again, err := p.reenter(new(nest), link, nowhere, nil); again || err != nil {
 			t.Errorf("%s: entered, %v", what, err)

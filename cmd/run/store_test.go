@@ -1,12 +1,12 @@
 package run
 
 import (
-	"io"
-	"net"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -105,19 +105,16 @@ func TestStoreHasNoSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		conn, err := net.Dial("unix", s.Path())
+		a, err := socket.Ask(s.Address(), 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
-		answer, err := io.ReadAll(conn)
-		if err != nil || !strings.Contains(string(answer), `"lock":"x"`) {
-			t.Fatalf("got %s, %v", answer, err)
-		}
-		if strings.Contains(string(answer), one) || strings.Contains(string(answer), other) {
+		a.Now, a.Asked = 0, 0
+		answer := fmt.Sprint(a)
+		if strings.Contains(answer, one) || strings.Contains(answer, other) {
 			t.Errorf("%s, %q: the answer tells it: %s", address, env, answer)
 		}
-		return string(answer)
+		return answer
 	}
 	for _, b := range known.Backends() {
 		at := b.Scheme + "://h/p"

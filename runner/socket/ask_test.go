@@ -5,6 +5,7 @@ package socket_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -130,9 +131,67 @@ func rogueLine(t *testing.T, text string) string {
 
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"", "s", filepath.Join(t.TempDir(), "none"), "/" + strings.Repeat("x", 200), "/dev/null"} {
-		if a, err := socket.Ask(path, limit); err == nil {
-			t.Errorf("%q: got %+v, want an error", path, a)
+	const secret = "key=5ec2e7"
+	for _, path := range []string{
+		"", "s", filepath.Join(t.TempDir(), "none"), "/" + strings.Repeat("x", 200), "/dev/null",
+		secret, secret + ",", secret + ",s,@none", secret + "s,s", secret + ",," + secret + ",s",
+	} {
+		if a, err := socket.Ask(path, limit); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: got %+v, %v; want an error without the secret", path, a, err)
 		}
+	}
+}
+
+// A plain path is asked without a proof, and answers before it has read anything.
+func TestPath(t *testing.T) {
+	t.Parallel()
+	path := rogueLine(t, `{"lock":"a","deadline":10}`+"\n")
+	for range 100 {
+		if a, err := socket.Ask(path, limit); a.Lock != "a" || !a.Ours(9) || a.Ours(10) || err != nil {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+	}
+}
+
+// Others may have put a socket of their own in the place of ours. They cannot prove to be us:
+// neither with what they make up, nor with what we have told them.
+func TestImpostor(t *testing.T) {
+	t.Parallel()
+	s := serve(t, always(answer))
+	c := dial(t, s.Files()[0])
+	defer c.Close()
+	_, _ = c.Write(make([]byte, 16))
+	recorded, err := io.ReadAll(c)
+	if err != nil || !strings.Contains(string(recorded), `"lock":"a/b"`) {
+		t.Fatalf("got %q, %v", recorded, err)
+	}
+	key, _, _ := strings.Cut(s.Address(), ",")
+	for _, text := range []string{
+		`{"lock":"a/b"}`, " " + `{"lock":"a/b"}`, strings.Repeat("0", 64) + ` {"lock":"a/b"}`, "x" + ` {"lock":"a/b"}`, strings.TrimSpace(string(recorded)),
+	} {
+		a, err := socket.Ask(key+","+rogueLine(t, text+"\n"), limit)
+		if err == nil || errors.Is(err, os.ErrDeadlineExceeded) || a != (socket.Answer{}) {
+			t.Errorf("%q: got %+v, %v; want an error", text, a, err)
+		}
+	}
+}
+
+// The sockets of a leaderrun are tried in turn, until one proves to be its own.
+func TestInTurn(t *testing.T) {
+	t.Parallel()
+	s := serve(t, always(answer))
+	key, ours, _ := strings.Cut(s.Address(), ",")
+	for what, first := range map[string]string{
+		"nobody":                filepath.Join(t.TempDir(), "none"),
+		"an impostor":           rogueLine(t, `{"lock":"a/b"}`+"\n"),
+		"who calls us stranger": rogueLine(t, `{"lock":"","outside":true}`+"\n"),
+	} {
+		if a, err := socket.Ask(key+","+first+","+ours, limit); plain(a) != answer || err != nil {
+			t.Errorf("%s first: got %+v, %v", what, a, err)
+		}
+	}
+	outside := rogueLine(t, `{"lock":"x","token":5,"outside":true}`+"\n")
+	if a, err := socket.Ask(key+","+filepath.Join(t.TempDir(), "none")+","+outside, limit); a != (socket.Answer{Outside: true}) || err != nil {
+		t.Errorf("got %+v, %v; want to be a stranger", a, err)
 	}
 }

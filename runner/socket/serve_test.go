@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,10 +18,14 @@ import (
 // The tests here change state of the whole process, so they are not parallel.
 
 // A directory is not used if it does not exist, is relative, or has a name that is too long
-// for a socket.
+// for a socket or contains a comma.
 func TestDirectory(t *testing.T) {
 	good, long := short(t), filepath.Join(short(t), strings.Repeat("x", 90))
 	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	comma := filepath.Join(short(t), "a,b")
+	if err := os.Mkdir(comma, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", short(t)) // may be removed while the job runs
@@ -28,21 +33,26 @@ func TestDirectory(t *testing.T) {
 		{good, good},
 		{long, "/tmp"},
 		{filepath.Join(good, "none"), "/tmp"},
+		{comma, "/tmp"},
 		{"relative", "/tmp"},
 	} {
 		t.Setenv("TMPDIR", test.tmp)
 		s := serve(t, always(answer))
-		if got := filepath.Dir(filepath.Dir(s.Path())); got != test.want {
+		if got := filepath.Dir(s.Files()[1]); got != test.want {
 			t.Errorf("TMPDIR=%s: got %s, want %s", test.tmp, got, test.want)
 		}
-		if _, err := socket.Ask(s.Path(), limit); err != nil {
+		if _, err := socket.Ask(s.Address(), limit); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// The mode does not depend on the umask.
+// The modes do not depend on the umask. On Linux any user may connect, elsewhere only ours.
 func TestUmask(t *testing.T) {
+	modes := []os.FileMode{os.ModeSocket | 0o600, os.ModeDir | 0o700}
+	if runtime.GOOS == "linux" {
+		modes = []os.FileMode{os.ModeSocket | 0o666, os.ModeDir | 0o711}
+	}
 	for _, mask := range []int{0, 0o077, 0o022} {
 		old := syscall.Umask(mask)
 		s, err := socket.Serve(always(answer))
@@ -50,8 +60,10 @@ func TestUmask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := os.Lstat(s.Path()); err != nil || f.Mode().Perm() != 0o600 {
-			t.Errorf("umask %o: got %v, %v", mask, f, err)
+		for i, want := range modes {
+			if f, err := os.Lstat(s.Files()[i]); err != nil || f.Mode() != want {
+				t.Errorf("umask %o: got %v, %v; want %v", mask, f, err, want)
+			}
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -79,8 +91,8 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 10 {
-			_, _ = socket.Ask(s.Path(), limit)
-			_, _ = socket.Ask(s.Path()+"x", limit)
+			_, _ = socket.Ask(s.Address(), limit)
+			_, _ = socket.Ask("key=00,/none,@none", limit)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -113,12 +125,15 @@ func TestOutOfDescriptors(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
 		t.Fatal(err)
 	}
-	err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: s.Path()})
-	if _, err := socket.Ask(s.Path(), limit); !errors.Is(err, syscall.EMFILE) {
+	err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: s.Files()[0]})
+	if _, err := socket.Ask(s.Address(), limit); !errors.Is(err, syscall.EMFILE) {
 		t.Errorf("got %v, want %v", err, syscall.EMFILE)
 	}
 	time.AfterFunc(30*time.Millisecond, func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) })
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := syscall.Write(fd, make([]byte, 16)); err != nil {
 		t.Fatal(err)
 	}
 	tv := syscall.NsecToTimeval(int64(limit))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,15 @@ import (
 	"github.com/leaderrun/leaderrun/runner/socket"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serveVariable) != "" {
+		serveParent()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serveVariable makes this program a server, in which its parent is a stranger.
+const serveVariable = "SOCKET_TEST_SERVE"
 
 // limit is how long a client waits for an answer that must come.
 const limit = 10 * time.Second
@@ -41,6 +48,12 @@ func serve(t *testing.T, f func() socket.Answer) *socket.Server {
 	return s
 }
 
+// plain returns an answer without the times that depend on when it was given.
+func plain(a socket.Answer) socket.Answer {
+	a.Now, a.Asked = 0, 0
+	return a
+}
+
 func always(a socket.Answer) func() socket.Answer { return func() socket.Answer { return a } }
 
 func TestAnswer(t *testing.T) {
@@ -52,7 +65,7 @@ func TestAnswer(t *testing.T) {
 		{Lock: "long", Holder: strings.Repeat("x", 60_000)},
 	} {
 		s := serve(t, always(want))
-		if got, err := socket.Ask(s.Path(), limit); got != want || err != nil {
+		if got, err := socket.Ask(s.Address(), limit); plain(got) != want || err != nil {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 	}
@@ -66,7 +79,7 @@ func TestAnswersAreFresh(t *testing.T) {
 		return socket.Answer{Lock: "a", Deadline: clock.Instant(deadline.Add(1))}
 	})
 	for want := clock.Instant(1); want < 10; want++ {
-		if got, err := socket.Ask(s.Path(), limit); got.Deadline != want || err != nil {
+		if got, err := socket.Ask(s.Address(), limit); got.Deadline != want || err != nil {
 			t.Errorf("got %v, %v; want %v", got.Deadline, err, want)
 		}
 	}
@@ -85,6 +98,12 @@ func TestOurs(t *testing.T) {
 		{socket.Answer{Deadline: 10, Lost: true}, 9, false},
 		{socket.Answer{}, 1 << 62, true},
 		{socket.Answer{Lost: true}, 0, false},
+		{socket.Answer{Deadline: 110, Now: 105, Asked: 5}, 9, true}, // the server's clock is ahead
+		{socket.Answer{Deadline: 110, Now: 105, Asked: 5}, 10, false},
+		{socket.Answer{Deadline: 10, Now: 5, Asked: 105}, 109, true}, // it is behind
+		{socket.Answer{Deadline: 10, Now: 5, Asked: 105}, 110, false},
+		{socket.Answer{Deadline: 10, Now: 15, Asked: 5}, 0, false}, // it is over
+		{socket.Answer{Now: 5, Asked: 105}, 1 << 62, true},
 	}
 	for _, test := range tests {
 		if got := test.a.Ours(test.until); got != test.want {
@@ -93,28 +112,22 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// Other users cannot connect, and Close leaves nothing.
-func TestPrivate(t *testing.T) {
+// Close leaves nothing, and waits for nobody.
+func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := socket.Serve(always(answer))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]os.FileMode{
-		s.Path():               os.ModeSocket | 0o600,
-		filepath.Dir(s.Path()): os.ModeDir | 0o700,
-	} {
-		if f, err := os.Lstat(path); err != nil || f.Mode() != want {
-			t.Errorf("%s: got %v, %v; want the mode %v", path, f, err, want)
-		}
-	}
+	held := dial(t, s.Files()[0]) // does not ask
+	defer held.Close()
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Lstat(filepath.Dir(s.Path())); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(s.Files()[1]); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after Close: %v, want no directory", err)
 	}
-	if a, err := socket.Ask(s.Path(), limit); err == nil {
+	if a, err := socket.Ask(s.Address(), limit); err == nil {
 		t.Errorf("after Close: got %+v, want an error", a)
 	}
 }
@@ -125,7 +138,7 @@ func TestManyClients(t *testing.T) {
 	var clients sync.WaitGroup
 	for range 200 {
 		clients.Go(func() {
-			if got, err := socket.Ask(s.Path(), limit); got != answer || err != nil {
+			if got, err := socket.Ask(s.Address(), limit); plain(got) != answer || err != nil {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		})
@@ -133,19 +146,19 @@ func TestManyClients(t *testing.T) {
 	clients.Wait()
 }
 
-// Clients that do nothing, never read or go away at once do not delay others.
+// Clients that do nothing, never read or go away at once do not delay others for long.
 func TestBadClients(t *testing.T) {
 	t.Parallel()
 	s := serve(t, always(socket.Answer{Lock: "a", Holder: strings.Repeat("x", 300_000)})) // more than a buffer holds
-	for i := range 20 {
-		c := dial(t, s.Path())
+	for i := range 60 {
+		c := dial(t, s.Files()[0])
 		if i%2 == 0 {
 			_ = c.Close()
 		} else {
 			defer c.Close()
 		}
 	}
-	if _, err := socket.Ask(s.Path(), limit); errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := socket.Ask(s.Address(), limit); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("got %v, want half an answer", err)
 	}
 }

@@ -3,10 +3,12 @@
 package socket
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,74 +17,67 @@ import (
 
 // This file does without package net, which would be an eighth of the core's size.
 
-// A Server answers on one socket.
-type Server struct {
-	dir  string
-	file *os.File
-	done sync.WaitGroup
-}
-
-// Serve starts a server, which calls answer for each client until Close.
-func Serve(answer func() Answer) (*Server, error) {
-	dir, err := privateDir()
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{dir: dir}
-	if s.file, err = listen(s.Path()); err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, &os.PathError{Op: "listen", Path: s.Path(), Err: err}
-	}
-	s.done.Go(func() { s.accept(answer) })
-	return s, nil
-}
-
-// Path returns the path of the socket.
-func (s *Server) Path() string { return filepath.Join(s.dir, "s") }
-
-// Files returns the files that Close removes, in that order.
-func (s *Server) Files() []string { return []string{s.Path(), s.dir} }
-
-// Close ends the server, and removes the socket and its directory.
-func (s *Server) Close() error {
-	_ = s.file.Close() // nothing was written to it
-	s.done.Wait()
-	return s.remove()
-}
-
-// remove removes the socket and its directory directly. Only if the job has tampered with
-// them, it uses the slower os.RemoveAll.
-func (s *Server) remove() error {
-	if unix.Unlink(s.Path()) == nil && unix.Rmdir(s.dir) == nil {
-		return nil
-	}
-	return os.RemoveAll(s.dir)
-}
-
-// maxDir is the maximum length of the directory in which privateDir makes another, in
-// bytes. On some systems the path of a socket has at most 103 bytes.
-const maxDir = 103 - len("/leaderrun-4294967295/s")
-
-// privateDir makes a directory of mode 0700 for a socket. It does not use
-// $XDG_RUNTIME_DIR, which is removed with the user's last session, because a job that was
-// started with nohup outlives the session.
-func privateDir() (string, error) {
-	if base := os.TempDir(); filepath.IsAbs(base) && len(base) <= maxDir {
-		if dir, err := os.MkdirTemp(base, "leaderrun-"); err == nil {
-			return dir, nil
+// listen makes a socket with a path and, on Linux, one with an abstract name. One is enough.
+func (s *Server) listen() error {
+	err := s.listenAtPath()
+	if hasAbstract {
+		var random [16]byte
+		_, _ = rand.Read(random[:]) // never fails
+		if s.add("@leaderrun-"+hex.EncodeToString(random[:])) == nil {
+			return nil
 		}
 	}
-	return os.MkdirTemp("/tmp", "leaderrun-")
+	return err
 }
 
-func listen(path string) (*os.File, error) {
+// maxDir is the maximum length of the directory in which listenIn makes another, in bytes. On
+// some systems the path of a socket has at most 103 bytes.
+const maxDir = 103 - len("/leaderrun-4294967295/s")
+
+// listenAtPath makes a socket in a directory of its own. It does not use $XDG_RUNTIME_DIR,
+// which is removed with the user's last session, because a job that was started with nohup
+// outlives the session.
+func (s *Server) listenAtPath() (first error) {
+	for _, base := range []string{os.TempDir(), "/tmp", "/run", "/dev/shm"} {
+		if !filepath.IsAbs(base) || len(base) > maxDir || strings.Contains(base, ",") {
+			continue
+		}
+		err := s.listenIn(base)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (s *Server) listenIn(base string) error {
+	dir, err := os.MkdirTemp(base, "leaderrun-")
+	if err != nil {
+		return err
+	}
+	s.dir = dir
+	if err = unix.Chmod(dir, dirMode); err == nil {
+		err = s.add(s.path())
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		s.dir = ""
+	}
+	return err
+}
+
+// add begins to listen at a socket.
+func (s *Server) add(name string) error {
 	fd, err := stream()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = unix.Bind(fd, &unix.SockaddrUnix{Name: path})
-	if err == nil {
-		err = unix.Chmod(path, 0o600)
+	err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
+	if err == nil && name[0] != '@' {
+		err = unix.Chmod(name, socketMode)
 	}
 	if err == nil {
 		err = unix.Listen(fd, 64)
@@ -92,15 +87,21 @@ func listen(path string) (*os.File, error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd)
-		return nil, err
+		return &os.PathError{Op: "listen", Path: name, Err: err}
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	s.sockets = append(s.sockets, name)
+	s.listeners = append(s.listeners, socket{os.NewFile(uintptr(fd), name)})
+	return nil
 }
 
-func (s *Server) accept(answer func() Answer) {
-	conn, err := s.file.SyscallConn()
+// A socket is one at which we listen.
+type socket struct{ *os.File }
+
+// accept returns the next client that is not a stranger.
+func (s socket) accept() (connection, error) {
+	conn, err := s.SyscallConn()
 	if err != nil {
-		return
+		return nil, err
 	}
 	for {
 		var client int
@@ -111,61 +112,44 @@ func (s *Server) accept(answer func() Answer) {
 		})
 		switch {
 		case err != nil: // closed
-			return
-		case failed == nil:
-			a := answer()
-			a.Outside = outside(client)
-			send(client, a)
-		default: // no descriptor is free, for example; the client stays in the backlog
+			return nil, err
+		case failed != nil: // no descriptor is free, for example; the client stays in the backlog
 			time.Sleep(10 * time.Millisecond)
+		case outside(client):
+			_, _ = unix.Write(client, encode(Answer{Outside: true})) // fits into the buffer
+			_ = unix.Close(client)
+		default:
+			return os.NewFile(uintptr(client), s.Name()), nil
 		}
 	}
 }
 
-// acceptOne accepts a client. No process that is started meanwhile inherits the client's
-// descriptor.
+// acceptOne accepts a client, in non-blocking mode. No process that is started meanwhile
+// inherits the client's descriptor.
 func acceptOne(fd int) (int, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	client, _, err := unix.Accept(fd)
-	if err == nil {
-		unix.CloseOnExec(client)
-	}
-	return client, err
-}
-
-// send sends one answer. It does not block, because the line fits into the socket's buffer.
-// If it does not fit, the client gets part of a line, which is not a valid answer.
-func send(client int, a Answer) {
-	if unix.SetNonblock(client, true) == nil {
-		_, _ = unix.Write(client, encode(a)) // the client may have gone
-	}
-	_ = unix.Close(client)
-}
-
-// Ask asks the server at path. It blocks for at most limit to connect, and for at most
-// limit to read.
-func Ask(path string, limit time.Duration) (Answer, error) {
-	fd, err := connect(path, limit)
-	if err != nil {
-		return Answer{}, &os.PathError{Op: "connect", Path: path, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), path)
-	defer f.Close()
-	_ = f.SetReadDeadline(time.Now().Add(limit))
-	return read(f)
-}
-
-// connect returns a connection to read from, in non-blocking mode.
-func connect(path string, limit time.Duration) (int, error) {
-	fd, err := stream()
 	if err != nil {
 		return 0, err
+	}
+	unix.CloseOnExec(client)
+	return client, unix.SetNonblock(client, true) // cannot fail
+}
+
+// dial returns a connection. It blocks for at most limit.
+func dial(name string, limit time.Duration) (connection, error) {
+	if limit < time.Millisecond { // the kernel takes 0 for no limit
+		return nil, os.ErrDeadlineExceeded
+	}
+	fd, err := stream()
+	if err != nil {
+		return nil, err
 	}
 	tv := unix.NsecToTimeval(limit.Nanoseconds())
 	_ = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv)
 	for {
-		err = unix.Connect(fd, &unix.SockaddrUnix{Name: path})
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: name})
 		if !errors.Is(err, unix.EINTR) { // a signal while the backlog is full
 			break
 		}
@@ -175,9 +159,9 @@ func connect(path string, limit time.Duration) (int, error) {
 	}
 	if err != nil {
 		_ = unix.Close(fd)
-		return 0, err
+		return nil, err
 	}
-	return fd, nil
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 func stream() (int, error) {

@@ -3,66 +3,39 @@ package socket
 import (
 	"net"
 	"os"
-	"path/filepath"
-	"sync"
+	"strings"
+	"syscall"
 	"time"
 )
 
-// A Server answers on one socket.
-type Server struct {
-	dir      string
-	listener net.Listener
-	done     sync.WaitGroup
-}
-
-// Serve starts a server, which calls answer for each client until Close.
-func Serve(answer func() Answer) (*Server, error) {
-	dir, err := os.MkdirTemp("", "leaderrun-") // private by its parent's access list
+// listen makes a socket in a directory that is private by its parent's access list.
+func (s *Server) listen() error {
+	dir, err := os.MkdirTemp("", "leaderrun-")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &Server{dir: dir}
-	if s.listener, err = net.Listen("unix", s.Path()); err != nil {
+	s.dir = dir
+	if strings.Contains(dir, ",") {
+		err = &os.PathError{Op: "listen", Path: dir, Err: syscall.EINVAL}
+	}
+	var l net.Listener
+	if err == nil {
+		l, err = net.Listen("unix", s.path())
+	}
+	if err != nil {
 		_ = os.RemoveAll(dir)
-		return nil, err
+		return err
 	}
-	s.done.Go(func() { s.accept(answer) })
-	return s, nil
+	s.sockets, s.listeners = []string{s.path()}, []listener{socket{l}}
+	return nil
 }
 
-// Path returns the path of the socket.
-func (s *Server) Path() string { return filepath.Join(s.dir, "s") }
+// A socket is one at which we listen.
+type socket struct{ net.Listener }
 
-// Files returns the files that Close removes, in that order.
-func (s *Server) Files() []string { return []string{s.Path(), s.dir} }
+func (s socket) accept() (connection, error) { return s.Accept() }
 
-// Close ends the server, and removes the socket and its directory.
-func (s *Server) Close() error {
-	_ = s.listener.Close()
-	s.done.Wait()
-	return os.RemoveAll(s.dir)
-}
-
-func (s *Server) accept(answer func() Answer) {
-	for {
-		client, err := s.listener.Accept()
-		if err != nil {
-			return
-		}
-		_ = client.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = client.Write(encode(answer())) // the client may have gone
-		_ = client.Close()
-	}
-}
-
-// Ask asks the server at path. It blocks for at most limit to connect, and for at most
-// limit to read.
-func Ask(path string, limit time.Duration) (Answer, error) {
-	conn, err := net.DialTimeout("unix", path, limit)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer conn.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(limit))
-	return read(conn)
+// dial returns a connection. It blocks for at most limit.
+func dial(name string, limit time.Duration) (connection, error) {
+	return net.DialTimeout("unix", name, limit)
 }

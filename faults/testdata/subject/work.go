@@ -222,13 +222,13 @@ func follow(e trace.Entry, life *trace.Life) {
 }
 
 func ask(e trace.Entry, life *trace.Life) {
-	path := os.Getenv("LEADERRUN_SOCKET")
-	if path == "" {
+	sockets := os.Getenv("LEADERRUN_SOCKET")
+	if sockets == "" {
 		return // we are run by a peer of leaderrun
 	}
 	asked := trace.Now()
-	a, err := socket.Ask(path, time.Second)
-	if err != nil {
+	a, err := socket.Ask(sockets, time.Second)
+	if err != nil || a.Outside {
 		return
 	}
 	until := trace.OfMachine(a.Deadline)
