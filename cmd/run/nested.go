@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
@@ -45,13 +46,15 @@ type nest struct {
 	inner int           // the process id of the innermost leaderrun
 	links []socket.Link // those whose lock has our lock's name, from the inside out
 
-	log    *slog.Logger
-	silent error     // why an enclosing leaderrun did not answer, or nil
-	said   sync.Once // that it did not
+	log          *slog.Logger
+	silent       error     // why an enclosing leaderrun did not answer, or nil
+	said         sync.Once // that it did not
+	refuse, warn []string  // see session.ineffective
 }
 
-func (s *session) nest(backend *url.URL, logger *slog.Logger) *nest {
+func (s *session) nest(backend *url.URL, r *options.Request, logger *slog.Logger) *nest {
 	n := &nest{store: store(backend, os.Environ()), log: logger}
+	n.refuse, n.warn = s.ineffective(r)
 	for link, err := range socket.Chain(os.Getenv("LEADERRUN_SOCKET"), askLimit) {
 		n.silent = err
 		if err != nil || link.Outside { // we are not part of its job, so nobody would end us with its lease
@@ -132,6 +135,9 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command, secr
 	a, err := socket.Ask(outer.Address, askLimit)
 	if err != nil || a.Lock != outer.Lock || a.Slot != outer.Slot || a.Token != outer.Token || a.RunID != outer.RunID || !a.Ours(clock.Boot{}.Now()) {
 		return false, nil
+	}
+	if err := n.admit(); err != nil {
+		return true, err
 	}
 	if s.opt.ScrubEnv {
 		command.Env = runner.Scrubbed(command.Env, secrets)

@@ -125,7 +125,7 @@ func (s *session) run(r *options.Request) error {
 	if command.Path, err = proc.Find(args[0]); err != nil {
 		return misnamed(r.Line, args[0], err)
 	}
-	nested := s.nest(backend, logger)
+	nested := s.nest(backend, r, logger)
 	if outer, ok := nested.inStore(); ok {
 		if ran, err := s.reenter(nested, outer, command, known.Find(backend.Scheme).Secrets()); ran {
 			return err
