@@ -1,6 +1,7 @@
 package consul_test
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 type troubled drive.Trouble
@@ -32,6 +35,26 @@ func TestErrors(t *testing.T) {
 		tt.URL = "consul://" + tt.URL
 		drive.Trouble(tt).Test(t, m)
 	}
+}
+
+// TestCauseInTime: what a server refuses again and again is reported before the caller gives up.
+func TestCauseInTime(t *testing.T) {
+	t.Parallel()
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, "No cluster leader")
+	}))
+	t.Cleanup(h.Close)
+	trial.Steady(t, func(t testing.TB, scale int) {
+		o := options("a")
+		o.ConnectTimeout = time.Duration(scale) * 2 * time.Second
+		l := drive.Open(t, consul.Open, "consul://"+h.Listener.Addr().String(), o)
+		ctx, cancel := context.WithTimeout(t.Context(), o.ConnectTimeout)
+		defer cancel()
+		if _, err := l.Acquire(ctx, true); ctx.Err() != nil || err == nil || !strings.HasSuffix(err.Error(), ": No cluster leader") {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 const secret = "5ec7e755-0000-0000-0000-000000000001"

@@ -49,11 +49,13 @@ func (l *lock) Close() { l.client.http.CloseIdleConnections() }
 func (l *lock) wait() time.Duration { return min(max(l.o.TTL/3, time.Second), 10*time.Second) }
 
 // retry repeats f within the connect timeout as long as its error may pass. An address
-// where nobody listens is reported at once. Of several errors the first one says most.
+// where nobody listens is reported at once. Of several errors the first one says most. It stops
+// early enough for the caller to learn why.
 func (l *lock) retry(ctx context.Context, f func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	var why error
+	late := time.Now().Add(l.o.ConnectTimeout * 3 / 4)
 	for pause := new(backoff.Backoff); ; {
 		err := f(limited)
 		if err == nil || !transient(err) || causes.Unreachable(err) {
@@ -62,7 +64,7 @@ func (l *lock) retry(ctx context.Context, f func(ctx context.Context) error) err
 		if why == nil || limited.Err() == nil {
 			why = err
 		}
-		if pause.Wait(limited) != nil {
+		if time.Now().Add(pause.Next()).After(late) || pause.Wait(limited) != nil {
 			return why
 		}
 	}

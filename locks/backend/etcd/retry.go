@@ -9,7 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
-// retry repeats an attempt, within the connect timeout, until there is an answer.
+// retry repeats an attempt, within the connect timeout, until there is an answer. It gives up
+// early enough for the caller to learn why.
 //
 // If the answer to a request was lost, or a member could not serve it, the request is
 // sent again, to the next member. So a request must be harmless when it arrives twice: we
@@ -19,6 +20,7 @@ func (l *lock) retry(ctx context.Context, attempt func(context.Context) error) e
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	var lastErr error
+	late := time.Now().Add(l.o.ConnectTimeout * 3 / 4)
 	for pause := new(backoff.Backoff); ; {
 		limited, cancel := l.c.attempt(ctx)
 		err := attempt(limited)
@@ -29,7 +31,7 @@ func (l *lock) retry(ctx context.Context, attempt func(context.Context) error) e
 		if lastErr == nil || !isContext(err) {
 			lastErr = err // says more than a timeout does
 		}
-		if !transient(err) || l.c.unreachable() || pause.Wait(ctx) != nil {
+		if !transient(err) || l.c.unreachable() || time.Now().Add(pause.Next()).After(late) || pause.Wait(ctx) != nil {
 			return lastErr
 		}
 	}
