@@ -88,7 +88,9 @@
 //     acquire, may acquire once more.
 //   - {"id":2,"method":"cancel"} has no answer. It says that the core has given up
 //     request 2, which should now be answered soon; the core kills a helper that has not
-//     answered an acquire after 2 s. If the acquire has succeeded meanwhile, the helper
+//     answered an acquire after 2 s. The answer to an acquire that waits should say what is
+//     known: held, if the server has said so within the last lease, or else unavailable, with
+//     what has failed. If the acquire has succeeded meanwhile, the helper
 //     sends its result as usual, and the core then releases the lock. The helper ignores
 //     a cancel for a request that it has already answered.
 //

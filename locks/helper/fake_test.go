@@ -85,6 +85,14 @@ func (f *fake) do(ctx context.Context, method string) error {
 	case "plain":
 		return errors.New("unclassed")
 	}
+	if class, late := strings.CutPrefix(how, "late "); late { // what a backend knows when its time is up
+		<-ctx.Done()
+		e := &locks.Error{Op: method, Backend: "fake://h:1", Name: f.o.Name, Class: classNamed(class), Err: errors.New("no quorum"), Hint: "do this"}
+		if class == "held" {
+			e.Err = &locks.HeldError{Status: locks.Status{Held: true, Holder: "somebody"}}
+		}
+		return e.Ended(ctx, class == "")
+	}
 	if c := classNamed(how); c != nil {
 		return &locks.Error{Op: method, Backend: "fake://h:1", Name: f.o.Name, Class: c,
 			Err: errors.New("because"), Hint: "do this"}

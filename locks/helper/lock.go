@@ -73,33 +73,34 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 			}
 			return *p.result.grant(), l.outcome(ctx, p)
 		case <-ctx.Done():
-			l.withdraw(p)
-			return locks.Grant{}, l.over(ctx, methodAcquire)
+			return locks.Grant{}, l.withdraw(ctx, p)
 		}
 	}
 }
 
-// withdraw gives up an acquire and any lock that it was granted. Then the lock can be
-// acquired again. A helper that does not answer is killed, so that nobody renews what it
-// may have been granted.
-func (l *Lock) withdraw(p *pending) {
+// withdraw gives up an acquire whose context has ended, and any lock that it was granted. Then
+// the lock can be acquired again. A helper that does not answer is killed, so that nobody
+// renews what it may have been granted. The error is the helper's, which knows whether the lock
+// is held or the server is down.
+func (l *Lock) withdraw(ended context.Context, p *pending) error {
 	s := p.session
 	s.giveUp(p)
 	if !closedWithin(p.done, withdrawTimeout) {
 		s.fail(fmt.Errorf("%s%s did not answer a cancelled acquire", prefix, s.scheme))
-		return
+		return l.over(ended, methodAcquire)
 	}
 	if p.err != nil {
-		return
+		return l.ended(ended, p)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
 	defer cancel()
 	s.settle()
 	if err := l.do(ctx, request{Method: methodRelease}); err != nil {
 		s.fail(fmt.Errorf("%s%s did not release an unwanted lock", prefix, s.scheme))
-		return
+	} else {
+		s.forget()
 	}
-	s.forget()
+	return l.over(ended, methodAcquire)
 }
 
 // Renew implements locks.Lock.
@@ -209,18 +210,40 @@ func (l *Lock) outcome(ctx context.Context, p *pending) error {
 	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable))
 	if open && ok && !time.Now().Before(deadline) {
 		<-ctx.Done()
-		e, cause := failed(l.where, p.method.name, nil, ctx.Err()), p.err.Error()
-		if of, ok := errors.AsType[*locks.Error](p.err); ok {
-			cause = of.Err.Error()
-		}
-		words, ok := strings.CutPrefix(cause, e.Err.Error())
-		if !ok {
-			words = ": " + cause
-		}
-		e.Err, e.Hint = fmt.Errorf("%w%s", e.Err, words), locks.Hint(p.err)
-		return e
+		return l.ended(ctx, p)
 	}
 	return p.err
+}
+
+// ended returns the error of a call that failed when its context had ended, with what the helper
+// says about it. Its error is a context's, too, but may be of another one: it has the same
+// deadline as we, and we tell it when ours has come.
+func (l *Lock) ended(ctx context.Context, p *pending) error {
+	e := failed(l.where, p.method.name, nil, ctx.Err())
+	if held, ok := errors.AsType[*locks.HeldError](p.err); ok {
+		e.Class, e.Err = locks.ErrHeld, held
+		return e.Ended(ctx, false)
+	}
+	cause := p.err.Error()
+	if of, ok := errors.AsType[*locks.Error](p.err); ok {
+		cause = of.Err.Error()
+	}
+	words := ": " + cause
+	for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+		if rest, ok := strings.CutPrefix(cause, end.Error()); ok {
+			words = rest
+		}
+	}
+	if words == "" { // it knows no more than we do
+		return e
+	}
+	e.Class, e.Err, e.Hint = locks.ErrUnavailable, fmt.Errorf("%w%s", e.Err, words), locks.Hint(p.err)
+	for _, class := range []error{locks.ErrLost, locks.ErrDenied, locks.ErrUsage} {
+		if errors.Is(p.err, class) {
+			e.Class = class
+		}
+	}
+	return e
 }
 
 // over returns the error of a call whose context has ended.

@@ -3,6 +3,7 @@ package helper
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -158,6 +159,50 @@ func TestCancelAcquire(t *testing.T) {
 		}
 	}
 	checkAsked(t, log, "open\ntry=false\nacquire\nacquire cancelled\n")
+}
+
+// TestLastWord: an acquire that is given up returns what the helper knows by then.
+func TestLastWord(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		how   string
+		class error
+		text  string
+	}{
+		{"late held", locks.ErrHeld, "(held by somebody)"},
+		{"late unavailable", locks.ErrUnavailable, "(no quorum)"},
+		{"late lost", locks.ErrLost, "no quorum"},
+		{"late denied", locks.ErrDenied, "(no quorum)"},
+		{"late ", nil, ""},
+	} {
+		t.Run(tt.how, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "log")
+			l := start(t, "fake://h"+log+"?acquire="+url.QueryEscape(tt.how), options())
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				defer cancel()
+				awaitNote(t, log, "acquire")
+			}()
+			_, err := l.Acquire(ctx, false)
+			checkClass(t, "acquire", err, context.Canceled)
+			want := `acquire "jobs/nightly" on fake://h: context canceled`
+			if tt.class != nil {
+				checkClass(t, "acquire", err, tt.class)
+			} else if className(err) != "" {
+				t.Errorf("the error has the class %q", className(err))
+			}
+			if !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), tt.text) || strings.Count(err.Error(), "cancel") > 1 {
+				t.Errorf("got %v; want %s…%s", err, want, tt.text)
+			}
+			if held, ok := errors.AsType[*locks.HeldError](err); ok && held.Status.Holder != "somebody" {
+				t.Errorf("got the status %+v", held.Status)
+			}
+			if want := map[bool]string{true: "do this"}[tt.class != nil && tt.class != locks.ErrHeld]; locks.Hint(err) != want {
+				t.Errorf("got the hint %q, want %q", locks.Hint(err), want)
+			}
+		})
+	}
 }
 
 // TestCancelGranted cancels an acquire that succeeds nevertheless. The lock must be
