@@ -40,6 +40,11 @@ type Lock interface {
 	// place in the queue yet, the error is ErrUnavailable. If the place in the queue is
 	// gone (its lease ended, or an operator deleted it), the error is ErrLost.
 	//
+	// If ctx ends while it waits, the error is a *HeldError if the server has said lately that
+	// the lock is held, and otherwise ErrUnavailable with the last failure: see
+	// locks/kit/answers. That a watch reports nothing is no answer, so Acquire may have to look
+	// once more before ctx ends.
+	//
 	// Before it returns an error, Acquire undoes what it did. What it cannot undo must
 	// end by itself within the TTL, and must never be a held lock: if the outcome of an
 	// acquire is unknown, Acquire reads it back, or, if that is impossible, undoes it

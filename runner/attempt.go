@@ -132,32 +132,43 @@ func (a *attempt) renewed(n keepalive.Renewal) {
 	}
 }
 
-// verdict returns the error of a campaign that ends after its last attempt failed with
-// err; before is the verdict of the attempt before that. If the last status that was
-// reported says that the lock is held, it is held: contention and outage never look alike.
-func (a *attempt) verdict(ctx context.Context, err, before error) error {
+// verdict returns what the error of an attempt means, and notes it for the end of the campaign.
+// A place in the queue that was lost is neither an ErrLost nor an outage.
+func (a *attempt) verdict(err error) error {
 	a.mu.Lock()
 	seen, around := a.seen, a.around
 	a.mu.Unlock()
-	if held := new(*locks.HeldError); errors.As(err, held) && a.campaign.c.isOuter((*held).Status) {
-		seen, around = &(*held).Status, true
+	held, refused := errors.AsType[*locks.HeldError](err)
+	if refused && a.campaign.c.isOuter(held.Status) {
+		seen, around = &held.Status, true
 	}
-	ended, lost := ctx.Err() != nil, errors.Is(err, locks.ErrLost)
+	lost := errors.Is(err, locks.ErrLost)
 	switch {
 	case around:
 		return &OuterError{Status: *seen, Secrets: a.secrets}
-	case errors.Is(err, locks.ErrHeld), errors.Is(err, locks.ErrUnavailable), classify(err).final:
+	case classify(err).final:
 		return err
-	case !ended && !lost:
-		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
-	case seen != nil:
-		return &locks.HeldError{Status: *seen}
-	case !ended: // only a place in the queue was lost, so the error must not be an ErrLost
-		return fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
-	case before != nil: // the last attempt was cut short and learned nothing
-		return before
+	case refused:
+		a.campaign.answers.Held(held.Status)
+		return err
+	case lost:
+		err = fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
+	case !errors.Is(err, locks.ErrUnavailable):
+		err = fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, a.campaign.c.Backend)
+	a.campaign.answers.Failed(err, onlyTime(err))
+	if lost && seen != nil {
+		return &locks.HeldError{Status: *seen}
+	}
+	return err
+}
+
+// onlyTime reports whether an error says nothing except that the time was up.
+func onlyTime(err error) bool {
+	if e, ok := errors.AsType[*locks.Error](err); ok {
+		return e.Err == context.DeadlineExceeded || e.Err == context.Canceled //nolint:errorlint // a wrapped one says more
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // see notes the status of the lock, and reports whether its holder is a new one. After a
@@ -168,6 +179,7 @@ func (a *attempt) see(status locks.Status, around bool) (newHolder bool) {
 	if a.around {
 		return false
 	}
+	a.campaign.answers.Held(status)
 	newHolder = a.seen == nil || a.seen.Holder != status.Holder
 	a.seen, a.around = &status, around
 	return newHolder

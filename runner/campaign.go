@@ -3,10 +3,12 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
@@ -27,6 +29,7 @@ type campaign struct {
 	limit   *limit
 	standby *standby
 	outage  outage
+	answers *answers.Answers // of all attempts
 }
 
 // campaign waits for the lock as long as it may. It returns the term, or why we did not
@@ -34,6 +37,7 @@ type campaign struct {
 func (c *Config) campaign(ctx context.Context) (*term, error) {
 	report := reporter{c.Events, c.Logger, event.Event{Version: event.Version, Lock: c.Lock, Holder: c.Holder, RunID: c.RunID}}
 	cp := &campaign{c: c, report: report, standby: newStandby(), outage: outage{}}
+	cp.answers = answers.New(c.Clock, c.Timing.TTL, c.ConnectTimeout)
 	t, err := cp.wait(ctx)
 	if c.CampaignEnded != nil {
 		c.CampaignEnded()
@@ -50,17 +54,17 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 	ctx, limit := cp.c.limited(ctx)
 	defer limit.cancel()
 	cp.limit = limit
-	var last error // the campaign's, if it ends now
 	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
 		a := &attempt{campaign: cp, finished: make(chan struct{})}
 		t, err := a.run(ctx)
 		if err == nil {
 			return a.won(t, stop())
 		}
-		last = a.verdict(ctx, err, last)
+		why := a.verdict(err)
 		limit.answered()
-		if cl := classify(last); (!cp.c.Try || cl.out) && !cl.final && ctx.Err() == nil {
-			cp.outage.report(cp.report, last)
+		cl := classify(why)
+		if (!cp.c.Try || cl.out) && !cl.final && ctx.Err() == nil {
+			cp.outage.report(cp.report, why)
 			pause := pauses.Take()
 			if !a.steppedBack { // else the preferred waiter is before our new place
 				_ = backoff.Sleep(ctx, pause)
@@ -72,7 +76,10 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 		if err := stop(); err != nil {
 			return nil, err
 		}
-		return nil, last
+		if cl.final {
+			return nil, why
+		}
+		return nil, cp.answers.Verdict(fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, cp.c.Backend))
 	}
 }
 

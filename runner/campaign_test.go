@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -56,10 +57,17 @@ func TestCampaignEnds(t *testing.T) {
 		{"no answer", false, seconds(10), []acquisition{never}, locks.ErrUnavailable, 1, seconds(10)},
 		{"down, then no answer", false, seconds(10), []acquisition{fails(errDown), never}, locks.ErrUnavailable, 2, seconds(10)},
 		{"down, then held", false, seconds(10), []acquisition{fails(errDown), waits(time.Hour, "bob", nil)}, locks.ErrHeld, 2, seconds(10)},
-		{"held, then down", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errDown)), hangs(seconds(8.8), fails(errDown))}, locks.ErrUnavailable, 2, seconds(10)},
-		{"held, and down as the wait ends", false, seconds(10), []acquisition{waits(seconds(1), "bob", stubborn(hangs(seconds(9), fails(errDown))))}, locks.ErrUnavailable, 1, seconds(10)},
-		{"held, then something odd", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errOdd)), never}, locks.ErrUnavailable, 2, seconds(10)},
-		{"held, then the place is lost, then no answer", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errPlace)), never}, locks.ErrHeld, 2, seconds(10)},
+
+		// An answer counts for as long as the lease of the holder may have lasted since.
+		{"held, then down", false, seconds(20), []acquisition{waits(seconds(1), "bob", fails(errDown)), hangs(seconds(18.8), fails(errDown))}, locks.ErrUnavailable, 2, seconds(20)},
+		{"held, then down for a moment", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errDown)), hangs(seconds(8.8), fails(errDown))}, locks.ErrHeld, 2, seconds(10)},
+		{"held, and down as the wait ends", false, seconds(20), []acquisition{waits(seconds(1), "bob", stubborn(hangs(seconds(19), fails(errDown))))}, locks.ErrUnavailable, 1, seconds(20)},
+		{"held, then something odd", false, seconds(20), []acquisition{waits(seconds(1), "bob", fails(errOdd)), never}, locks.ErrUnavailable, 2, seconds(20)},
+		{"held, then the place is lost, then no answer", false, seconds(20), []acquisition{waits(seconds(1), "bob", fails(errPlace)), never}, locks.ErrUnavailable, 2, seconds(20)},
+		{"held, then the place is lost, then no answer for a moment", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errPlace)), never}, locks.ErrHeld, 2, seconds(10)},
+		{"held long ago, and the backend says no more", false, seconds(20), []acquisition{waits(time.Hour, "bob", nil)}, locks.ErrUnavailable, 1, seconds(20)},
+		{"held to the end", false, seconds(20), []acquisition{waits(seconds(20), "bob", stubborn(fails(&locks.HeldError{})))}, locks.ErrHeld, 1, seconds(20)},
+		{"held, by a shorter lease, then down", false, seconds(5), []acquisition{waitsFor(locks.Status{Held: true, TTL: seconds(2)}, seconds(1), fails(errDown)), hangs(seconds(3.8), fails(errDown))}, locks.ErrUnavailable, 2, seconds(5)},
 		{"the end itself is a failure", false, seconds(10), []acquisition{stubborn(hangs(seconds(10), fails(errDown)))}, locks.ErrUnavailable, 1, seconds(10)},
 
 		// The wait is shorter than the way to the first answer: only that one counts.
@@ -102,6 +110,30 @@ func TestHeldSaysByWhom(t *testing.T) {
 		}
 		r.quiet()
 	})
+}
+
+// TestLastWords: after an outage, the error is the last that says more than that the time was up.
+func TestLastWords(t *testing.T) {
+	gone := &locks.Error{Op: "acquire", Backend: "model", Name: "nightly", Err: context.DeadlineExceeded}
+	why := &locks.Error{Op: "acquire", Backend: "model", Name: "nightly", Err: fmt.Errorf("%w (no quorum)", context.DeadlineExceeded), Hint: "help"}
+	for name, test := range map[string]struct {
+		acquire []acquisition
+		want    string
+	}{
+		"nothing":     {[]acquisition{fails(gone)}, "unavailable: model://server gave no answer in time"},
+		"in the end":  {[]acquisition{fails(errDown), stubborn(hangs(seconds(20), fails(why)))}, "unavailable: " + why.Error()},
+		"before that": {[]acquisition{fails(errOdd), fails(errDown), hangs(time.Hour, nil)}, errDown.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.wait(seconds(20))
+				r.acquire = test.acquire
+				if _, err := r.run(); err == nil || err.Error() != test.want {
+					t.Errorf("got %v, want %s", err, test.want)
+				}
+			})
+		})
+	}
 }
 
 // Each attempt has its own handle, which is closed before the next attempt.

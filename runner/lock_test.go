@@ -114,8 +114,11 @@ func fails(err error) acquisition {
 
 // waits waits for a holder, and then continues like another acquisition.
 func waits(d time.Duration, holder string, then acquisition) acquisition {
+	return waitsFor(locks.Status{Held: true, Holder: holder}, d, then)
+}
+
+func waitsFor(status locks.Status, d time.Duration, then acquisition) acquisition {
 	return func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
-		status := locks.Status{Held: true, Holder: holder}
 		if try {
 			return locks.Grant{}, &locks.HeldError{Status: status}
 		}

@@ -138,6 +138,9 @@ func contextDeadline(e *env) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		e.Errorf("got %v; want an error that wraps context.DeadlineExceeded", err)
 	}
+	if len(b.asked) > 0 && !errors.Is(err, locks.ErrHeld) {
+		e.Errorf("got %v; want an error that says that the lock is held", err)
+	}
 	if took := time.Since(start); took < wait || took > wait+e.undo() {
 		e.Errorf("waiting for %v took %v", wait, took)
 	}

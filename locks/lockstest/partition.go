@@ -23,6 +23,9 @@ func cuts() []test {
 		named("LongCutEndsPlace", longCutEndsPlace, needTTL, needPlaces, needTwin)
 		named("RequestsDuringCut", requestsDuringCut, needTTL)
 		named("Unreachable", unreachable)
+		if how != CutReplies { // which are two ways to be down
+			named("OutageIsNoRefusal", outageIsNoRefusal, needTTL)
+		}
 		named("WatchThroughCut", watchThroughCut, able(locks.CanWatch), able(locks.CanInspect), needTwin)
 		named("AskThroughCut", askThroughCut, able(locks.CanAsk), needTTL, needTwin)
 		named("ProbeUnreachable", probeUnreachable, able(locks.CanProbe))

@@ -194,6 +194,7 @@ func (e *entry) Await(ctx context.Context) error {
 		if changed {
 			return nil
 		}
+		e.campaign.StillWaits()
 	}
 }
 

@@ -108,8 +108,12 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	case own.CreateRevision != entered || own.Lease != e.id:
 		return errReplaced
 	}
-	if ahead != nil && first(resp, 1) == nil {
+	switch {
+	case ahead == nil: // we do not wait
+	case first(resp, 1) == nil:
 		workers.Poke(e.moved)
+	default:
+		e.campaign.StillWaits()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"time"
 
@@ -44,15 +45,20 @@ func (l *Locker) campaign(ctx context.Context, try bool) (*term, error) {
 	}
 	defer close(c.abandoned)
 	go c.run()
+	var waiting error // why we wait
 	for {
 		select {
 		case s := <-c.held:
+			waiting = &locks.HeldError{Status: s}
 			if l.o.Waiting != nil {
 				l.o.Waiting(locks.Waiting{Status: s})
 			}
 		case r := <-c.result:
 			return r.term, r.err
 		case <-ctx.Done():
+			if waiting != nil {
+				return nil, fmt.Errorf("%w (%w)", ctx.Err(), waiting)
+			}
 			return nil, ctx.Err()
 		case <-l.closed:
 			return nil, os.ErrClosed

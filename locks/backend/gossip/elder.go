@@ -139,9 +139,20 @@ func (e *elder) campaign(ctx context.Context, try bool) (uint64, error) {
 			e.report(v, try)
 		}
 		if err := e.pause(ctx); err != nil {
-			return 0, err
+			return 0, e.inSight(v, err)
 		}
 	}
+}
+
+// inSight returns the error of a campaign whose context has ended: what we see is what there is.
+func (e *elder) inSight(v ranking, err error) error {
+	switch least := e.l.settings.least; {
+	case len(v.all) < least:
+		return fmt.Errorf("%w: %d members are in sight, and min=%d", locks.ErrUnavailable, len(v.all), least)
+	case v.led(e.name):
+		return fmt.Errorf("%w (%w)", err, &locks.HeldError{Status: v.status()})
+	}
+	return err
 }
 
 // greet waits, once, until each seed has answered or has been tried, and then for the view

@@ -3,6 +3,7 @@ package gossip
 import (
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
@@ -190,7 +191,7 @@ func (l *Lock) status() locks.Status {
 
 func (l *Lock) fail(ctx context.Context, op string, err error) error {
 	e := &locks.Error{Op: op, Backend: "gossip", Name: l.o.Name, Err: err}
-	return e.Ended(ctx, true)
+	return e.Ended(ctx, !errors.Is(err, locks.ErrUnavailable))
 }
 
 // Abilities implements [locks.Able].

@@ -29,6 +29,9 @@ func (e *entry) Renew(ctx context.Context) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		err = errDeleted
 	}
+	if err == nil && token != 0 { // our node is still in the queue
+		e.campaign.StillWaits()
+	}
 	return e.renewed(sent, err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -17,6 +18,7 @@ import (
 type campaign struct {
 	lock     *Lock
 	history  *history
+	answers  *answers.Answers
 	try      bool
 	pause    backoff.Backoff // between reads that fail
 	retry    backoff.Backoff // between writes that fail
@@ -88,8 +90,9 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	if !c.paused { // a fleet that began to wait at one moment must not look at one moment
 		c.paused, pause = true, rand.N(pause)
 	}
-	if c.lock.watching.sleep(ctx, pause) != nil {
-		return nil, heldBy
+	c.answers.Held(heldBy.Status)
+	if c.lock.watching.sleep(ctx, min(pause, c.answers.Look(ctx))) != nil {
+		return nil, c.answers.Verdict(ctx.Err())
 	}
 	return c.look(ctx)
 }
@@ -134,11 +137,12 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 		if !c.lock.kind(err).transient() {
 			return nil, err
 		}
+		c.answers.Failed(err, isContext(err))
 		if !warned {
 			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
 		}
 		if c.pause.Wait(ctx) != nil {
-			return nil, err
+			return nil, c.answers.Verdict(err)
 		}
 	}
 }

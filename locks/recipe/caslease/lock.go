@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -90,6 +91,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	}
 	defer end()
 	c := &campaign{lock: l, history: &l.history, try: try, pause: newBackoff(), retry: newBackoff()}
+	c.answers = answers.New(l.traits.Clock, l.ttl, l.o.ConnectTimeout)
 	t, err := c.run(bounded)
 	if err == nil {
 		err = l.adopt(t)

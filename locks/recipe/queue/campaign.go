@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
@@ -17,12 +18,14 @@ import (
 type Campaign struct {
 	lock    *Lock
 	entry   Entry
-	life    context.Context // ends when the campaign is over
+	answers *answers.Answers // while it waits
+	life    context.Context  // ends when the campaign is over
 	finish  context.CancelFunc
 	leaving chan struct{} // holds a value while somebody ends the session
 	ended   chan struct{} // closed when the entry was told that the campaign is over
 	resumed bool          // the entry is one that another handle has made; set before Acquire
 	placed  bool          // the entry waits in the queue; only Acquire's goroutine uses it
+	waited  bool          // Acquire has begun to wait
 
 	// Guarded by Lock.mu.
 	ttl   time.Duration // of the session as granted; 0: there is none (yet)
@@ -32,6 +35,7 @@ type Campaign struct {
 
 func (l *Lock) newCampaign() *Campaign {
 	c := &Campaign{lock: l, leaving: make(chan struct{}, 1), ended: make(chan struct{})}
+	c.answers = answers.New(l.traits.Clock, l.o.TTL, l.o.ConnectTimeout)
 	c.life, c.finish = context.WithCancel(context.Background())
 	return c
 }
@@ -64,6 +68,10 @@ func (c *Campaign) Over() error {
 	defer c.lock.mu.Unlock()
 	return c.over
 }
+
+// StillWaits notes an answer of the server, other than to Look, that shows that the queue before
+// our entry is as it was at the last Look.
+func (c *Campaign) StillWaits() { c.answers.Same() }
 
 // UntilOver returns a context that ends with ctx and when the campaign is over.
 func (c *Campaign) UntilOver(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -166,8 +174,8 @@ func (c *Campaign) updateLater() {
 // undo removes what a failed campaign may have left. The caller's context, which may have
 // ended, does not bound it. A failure is a warning only if a session was granted: otherwise
 // there may be nothing left.
-func (c *Campaign) undo(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+func (c *Campaign) undo(ctx context.Context, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	level := slog.LevelDebug
 	if c.TTL() > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -34,7 +35,7 @@ func TestConformanceWithoutAbilities(t *testing.T) {
 }
 
 func (s *sim) open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
-	return queue.New(s.client(u, o), queue.Traits{Backend: "sim://" + u.Host}, o), nil
+	return queue.New(s.client(u, o), queue.Traits{Backend: "sim://" + u.Host, Clock: clock.Bubble{}}, o), nil
 }
 
 func (s *sim) client(u *url.URL, o locks.Options) *client {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -55,7 +56,7 @@ func (s *sim) openDefective(_ context.Context, u *url.URL, o locks.Options) (loc
 		_ = exec.Command("true").Start()
 	}
 	c := s.client(u, o)
-	return &defective{Lock: queue.New(c, queue.Traits{Backend: "sim://" + u.Host}, o), c: c, lost: make(chan error, 1)}, nil
+	return &defective{Lock: queue.New(c, queue.Traits{Backend: "sim://" + u.Host, Clock: clock.Bubble{}}, o), c: c, lost: make(chan error, 1)}, nil
 }
 
 // storedName returns the name as it is, except with a defect.
@@ -94,6 +95,9 @@ func (d *defective) Acquire(ctx context.Context, try bool) (locks.Grant, error) 
 		d.c.s.with(func() { own := d.c.last.own(); g.Clean = own != nil && own.clean })
 	case errors.Is(err, locks.ErrUnavailable) && d.is("outage-is-held"):
 		err = &locks.HeldError{}
+	}
+	if errors.Is(err, locks.ErrHeld) && ctx.Err() != nil && d.is("held-is-outage") {
+		err = d.fail(locks.ErrUnavailable)
 	}
 	if d.is("grants-less") {
 		g.TTL /= 2

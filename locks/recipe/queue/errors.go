@@ -54,8 +54,6 @@ func (l *Lock) request(ctx context.Context, op string, f func() error) error {
 	return l.fail(ctx, op, err)
 }
 
-func (l *Lock) transient(err error) bool { return l.fault(err).Transient }
-
 // plain returns an error's text as [locks.Error] has it, for the log.
 func (l *Lock) plain(err error) string {
 	if f := l.fault(err); f.Text != "" {

@@ -59,8 +59,12 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		c.lead(token)
 		return locks.Grant{Token: token, TTL: ttl}, nil
 	}
+	limit := undoTimeout
+	if ctx.Err() != nil && !errors.Is(err, locks.ErrHeld) && (c.waited || !l.fault(err).Timeout) {
+		limit /= 4 // the server is down, and the caller's time is up
+	}
 	c.end(err, false)
-	c.undo(ctx)
+	c.undo(ctx, limit)
 	return locks.Grant{}, l.fail(ctx, "acquire", err)
 }
 
@@ -78,7 +82,7 @@ func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 		return old, nil
 	}
 	if old != nil {
-		old.undo(ctx)
+		old.undo(ctx, undoTimeout)
 	}
 	return l.start()
 }
@@ -118,6 +122,9 @@ func (l *Lock) Renew(ctx context.Context) error {
 		return locks.ErrNoLease
 	}
 	err := c.judge(c.entry.Renew(ctx))
+	if err != nil && !errors.Is(err, locks.ErrNoLease) {
+		c.answers.Failed(err, l.fault(err).Timeout)
+	}
 	if over := c.Over(); over != nil { // now, or while we asked
 		err = over
 	}

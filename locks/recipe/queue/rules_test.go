@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -326,6 +328,84 @@ func TestPatience(t *testing.T) {
 			b.Errorf("acquire: %v", err)
 		}
 	})
+}
+
+// renews renews every 3 s, like the core.
+func (b *bench) renews(ctx context.Context, l *queue.Lock) {
+	go func() {
+		for backoff.Sleep(ctx, 3*time.Second) == nil {
+			_ = l.Renew(ctx)
+		}
+	}()
+}
+
+// TestOutage: whose time runs out in an outage knows no holder, even if its watch has not
+// failed, unless the last answer is younger than a lease. It learns what is wrong, without
+// waiting much longer than asked.
+func TestOutage(t *testing.T) {
+	for _, tt := range []struct {
+		what  string
+		err   error // nil: there is no answer
+		after time.Duration
+		want  error
+		text  string
+	}{
+		{"refused", errReset, 10 * time.Second, locks.ErrUnavailable, "deadline exceeded (the connection was reset)"},
+		{"silent", nil, 10 * time.Second, locks.ErrUnavailable, "deadline exceeded"},
+		{"refused at the end", errReset, 59 * time.Second, locks.ErrHeld, "held by a"},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			bubble(t, func(b *bench) {
+				holder, _ := b.hold("a")
+				ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+				defer cancel()
+				b.renews(ctx, holder)
+				start := time.Now()
+				l, done := b.waits(ctx, "b")
+				b.renews(ctx, l)
+				time.Sleep(tt.after)
+				if tt.err != nil {
+					b.Fault(func(verb) Fault { return Fault{Err: tt.err} })
+				} else {
+					defer b.path("h").Cut(lockstest.CutAll)()
+				}
+				err := <-done
+				if !errors.Is(err, tt.want) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
+					b.Errorf("acquire: %v; want %v, and %q", err, tt.want, tt.text)
+				}
+				if took := time.Since(start) - time.Minute; took > undoTimeout/4+10*latency && tt.want != locks.ErrHeld {
+					b.Errorf("the wait lasted %v too long", took)
+				}
+			})
+		})
+	}
+}
+
+// undoTimeout is that of the recipe.
+const undoTimeout = time.Second
+
+// TestLastLook: a waiter to which nothing was reported looks once more, shortly before its time
+// is up. If it was sooner, there is no need.
+func TestLastLook(t *testing.T) {
+	for wait, want := range map[time.Duration]int{9 * time.Second: 0, time.Minute: 1} {
+		t.Run(wait.String(), func(t *testing.T) {
+			bubble(t, func(b *bench) {
+				holder, _ := b.hold("a")
+				ctx, cancel := context.WithTimeout(b.Context(), wait)
+				defer cancel()
+				b.renews(ctx, holder)
+				l, done := b.waits(ctx, "b")
+				b.renews(ctx, l)
+				b.Verbs()
+				if err := <-done; !errors.Is(err, locks.ErrHeld) {
+					b.Errorf("acquire: %v", err)
+				}
+				if got := b.Verbs()["look"]; got != want {
+					b.Errorf("%d looks, want %d", got, want)
+				}
+			})
+		})
+	}
 }
 
 // TestDisturbed: a wait goes on after transient errors, which are logged once. Another error ends

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A Store is one handle's access to the server that keeps a lock's queue. Its methods may
@@ -144,6 +145,9 @@ type Traits struct {
 	Backend string // the scheme and the address, for messages
 	// Secrets are the variables that a job must not see: see [locks.SecretReader].
 	Secrets []string
+	// Clock is this machine's clock; nil means its boot clock. Only a simulated store has
+	// another one: [clock.Bubble].
+	Clock clock.Clock
 	// Unordered reports that the server does not know who waits, and that waiters get the
 	// lock in no particular order.
 	Unordered bool

@@ -41,6 +41,7 @@ func (c *Campaign) resume(ctx context.Context) (token uint64, err error) {
 func (c *Campaign) wait(ctx context.Context, v View) (token uint64, err error) {
 	ctx, cancel := c.UntilOver(ctx)
 	defer cancel()
+	c.waited = true
 	for pause := new(backoff.Backoff); ; {
 		if v.Token != 0 && !c.placed {
 			c.watchEntry(0)
@@ -50,20 +51,28 @@ func (c *Campaign) wait(ctx context.Context, v View) (token uint64, err error) {
 			c.updateLater()
 			return v.Token, nil
 		}
+		c.answers.Held(v.Status())
 		c.report(v)
-		if v, err = c.change(ctx, v, pause); err != nil {
+		if v, err = c.change(ctx, pause); err != nil {
 			return 0, c.judge(err)
 		}
 	}
 }
 
 // change waits until the queue before us has changed, and returns its new state.
-func (c *Campaign) change(ctx context.Context, v View, pause *backoff.Backoff) (View, error) {
-	err := c.entry.Await(ctx)
+//
+// A watch that is silent is no answer: so we also look once more before our time runs out.
+func (c *Campaign) change(ctx context.Context, pause *backoff.Backoff) (View, error) {
+	waiting, cancel := context.WithTimeout(ctx, c.answers.Look(ctx))
+	err := c.entry.Await(waiting)
+	if err != nil && waiting.Err() != nil && c.lock.fault(err).Timeout {
+		err = nil // it is time to look
+	}
+	cancel()
 	if err == nil {
 		pause.Reset()
-		if ctx.Err() != nil { // our time ran out while all was well
-			return View{}, &locks.HeldError{Status: v.Status()}
+		if ctx.Err() != nil {
+			return View{}, c.answers.Verdict(ctx.Err())
 		}
 	}
 	return c.look(ctx, pause, err)
@@ -81,15 +90,17 @@ func (c *Campaign) look(ctx context.Context, pause *backoff.Backoff, err error) 
 				return next, nil
 			}
 		}
-		if !c.lock.transient(err) {
+		f := c.lock.fault(err)
+		if !f.Transient && !(f.Timeout && ctx.Err() != nil) {
 			return View{}, err
 		}
+		c.answers.Failed(err, f.Timeout)
 		if !warned && ctx.Err() == nil {
 			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
 			warned = true
 		}
 		if pause.Wait(ctx) != nil {
-			return View{}, err
+			return View{}, c.answers.Verdict(err)
 		}
 		err = nil
 	}

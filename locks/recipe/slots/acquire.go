@@ -32,6 +32,7 @@ type campaign struct {
 	taken      *slot         // not yet in the record, so we may have to give it back; nil: none
 	unrecorded map[int]bool  // slots that are held but are not in the record
 	waitingMu  sync.Mutex    // held for a call of Options.Waiting
+	reported   locks.Status  // what it was last called with; guarded by waitingMu
 }
 
 // A slot is one that a campaign has taken, or wants to take.
@@ -149,8 +150,8 @@ func (c *campaign) enter(ctx context.Context) error {
 			return nil
 		}
 		var held *locks.HeldError
-		if !errors.As(err, &held) {
-			return err
+		if !errors.As(err, &held) || ctx.Err() != nil {
+			return c.over(ctx, err)
 		}
 		// Somebody else has the turnstile: it is taking a slot, or waits for one.
 		v, bad := c.lock.glance(ctx, c.turnstile)

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -47,7 +48,22 @@ func (c *campaign) await(ctx context.Context, v *view) error {
 	}
 	cancel()
 	all.Wait()
+	if ctx.Err() != nil && won == nil {
+		err = c.over(ctx, lastWord(bids, err))
+	}
 	return errors.Join(err, c.withdraw(ctx, bids))
+}
+
+// lastWord returns why no bid was granted when the time was up: the failure of one, or else, if
+// all slots are known to be held, that they are.
+func lastWord(bids []*bid, err error) error {
+	for _, b := range bids {
+		if b.err == nil || !errors.Is(b.err, locks.ErrHeld) {
+			return cmp.Or(b.err, err)
+		}
+		err = b.err
+	}
+	return err
 }
 
 // bids opens a handle on each slot that we wait for.

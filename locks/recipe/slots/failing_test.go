@@ -283,6 +283,41 @@ func TestRecordWithoutN(t *testing.T) {
 	}
 }
 
+// TestTimeIsUp: whose time is up learns who has a slot, also if it is not the next. If one slot
+// could not be asked for, it learns that.
+func TestTimeIsUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, down := newMemory(), &locks.Error{Class: locks.ErrUnavailable, Err: errors.New("down")}
+		try(t, m.slots(t, 2, "a"))
+		try(t, m.slots(t, 2, "b"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		all := map[string]chan error{"next": make(chan error, 1), "outside": make(chan error, 1)}
+		for holder, done := range all {
+			l, err := Open(t.Context(), 2, m.lock, locks.Options{Name: "jobs", Holder: holder, ConnectTimeout: time.Second, Waiting: func(locks.Waiting) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go func() { _, err := l.Acquire(ctx, false); done <- err }()
+		}
+		for holder, done := range all {
+			err := <-done
+			held, ok := errors.AsType[*locks.HeldError](err)
+			if !ok || held.Status.Holder != "a" && held.Status.Holder != "b" || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: got %v", holder, err)
+			}
+		}
+		m.fail("acquire", "jobs#2", down)
+		late, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := m.slots(t, 2, "c").Acquire(late, false); !errors.Is(err, locks.ErrUnavailable) || errors.Is(err, locks.ErrHeld) {
+			t.Errorf("in an outage: got %v", err)
+		}
+	})
+}
+
 // TestReports: who waits outside learns of each holder, and later of the first only. Who is next
 // learns whom it waits for, and has the first place.
 func TestReports(t *testing.T) {

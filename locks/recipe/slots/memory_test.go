@@ -3,6 +3,7 @@ package slots
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -161,7 +162,7 @@ func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err 
 			}
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {
-			return g, err
+			return g, fmt.Errorf("%w (%w)", err, held)
 		}
 	}
 }

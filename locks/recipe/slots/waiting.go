@@ -2,6 +2,8 @@ package slots
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -20,7 +22,22 @@ func (c *campaign) report(w locks.Waiting) {
 	}
 	c.waitingMu.Lock()
 	defer c.waitingMu.Unlock()
+	c.reported = w.Status
 	c.lock.o.Waiting(w)
+}
+
+// over returns the error of a wait whose context has ended, given why one of the locks was not
+// acquired until then. If it is held, the holder is the one that was reported.
+func (c *campaign) over(ctx context.Context, err error) error {
+	if held, ok := errors.AsType[*locks.HeldError](err); ok {
+		c.waitingMu.Lock()
+		defer c.waitingMu.Unlock()
+		if c.reported != (locks.Status{}) {
+			held = &locks.HeldError{Status: c.reported}
+		}
+		return fmt.Errorf("%w (%w)", ctx.Err(), held)
+	}
+	return err
 }
 
 // reportPlace reports our place in the turnstile's queue, until the function that it returns

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
@@ -23,7 +24,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		return locks.Grant{}, l.fail(ctx, "acquire", nil, err)
 	}
 	defer l.finish()
-	s := &standing{lock: l, try: try, began: time.Now()}
+	s := &standing{lock: l, try: try, began: time.Now(), answers: answers.New(l.c.Clock, l.o.TTL, l.o.ConnectTimeout)}
 	for {
 		token, err := l.stand(ctx2)
 		if err == nil {
@@ -35,6 +36,12 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		}
 		if err == nil {
 			err = s.pause(ctx2)
+		}
+		if ctx.Err() != nil && err != nil {
+			err = s.answers.Verdict(err)
+		}
+		if errors.Is(err, locks.ErrHeld) {
+			s.class = locks.ErrHeld
 		}
 		if final, _ := l.state(); final != nil {
 			err = final
@@ -104,7 +111,8 @@ type standing struct {
 	lock     *Lock
 	try      bool
 	began    time.Time
-	answered bool       // by a majority
+	answered bool // by a majority
+	answers  *answers.Answers
 	holder   votes.Term // zero: nobody holds the lock, as far as is known
 	seen     votes.Term // the holder before the last pause
 	left     time.Duration
@@ -117,6 +125,11 @@ type standing struct {
 func (s *standing) judge() error {
 	was := s.holder
 	voted, abstained := s.look()
+	if s.holder != (votes.Term{}) {
+		s.answers.Held(s.status())
+	} else if voted+abstained < s.lock.c.Group.Majority() {
+		s.answers.Failed(s.noMajority(voted), false)
+	}
 	if o := s.lock.o; o.Waiting != nil && !s.try && s.holder != was && s.holder != (votes.Term{}) {
 		o.Waiting(locks.Waiting{Status: s.status()})
 	}
@@ -132,9 +145,13 @@ func (s *standing) judge() error {
 		s.class = locks.ErrUnavailable
 		return fmt.Errorf("%d of %d members have just started, and may not vote yet", abstained, n)
 	default:
-		s.class = locks.ErrUnavailable
-		return fmt.Errorf("no majority of the %d members: %d have answered", n, voted)
+		return s.noMajority(voted)
 	}
+}
+
+func (s *standing) noMajority(voted int) error {
+	s.class = locks.ErrUnavailable
+	return fmt.Errorf("no majority of the %d members: %d have answered", s.lock.c.Group.Seats, voted)
 }
 
 // look reads the answers to the last round. Somebody holds the lock if so many are bound to
@@ -194,7 +211,7 @@ func (s *standing) pause(ctx context.Context) error {
 		return s.pauses.Wait(ctx)
 	}
 	s.pauses.Reset()
-	timer := time.NewTimer(min(s.left, s.lock.o.TTL))
+	timer := time.NewTimer(min(s.left, s.lock.o.TTL, s.answers.Look(ctx)))
 	defer timer.Stop()
 	select {
 	case <-s.lock.changed:

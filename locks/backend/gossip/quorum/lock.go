@@ -5,6 +5,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -165,7 +166,7 @@ func (l *Lock) Close() error {
 // fail returns an error of a method.
 func (l *Lock) fail(ctx context.Context, op string, class, err error) error {
 	e := &locks.Error{Op: op, Backend: "gossip", Name: l.o.Name, Class: class, Err: err}
-	return e.Ended(ctx, true)
+	return e.Ended(ctx, errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
 }
 
 // state returns why the handle cannot be used any longer, and whether it holds the lock.

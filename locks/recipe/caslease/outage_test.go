@@ -1,0 +1,46 @@
+package caslease_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// TestOutage: whose time runs out in an outage knows no holder, unless the last answer is younger
+// than a lease. It learns what is wrong.
+func TestOutage(t *testing.T) {
+	for _, tt := range []struct {
+		what  string
+		after time.Duration
+		want  error
+		text  string
+	}{
+		{"long", 10 * time.Second, locks.ErrUnavailable, "deadline exceeded (Backend Error)"},
+		{"short", 52 * time.Second, locks.ErrHeld, "held by a"},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				holder := at(t, s, options("a"))
+				drive.Hold(t, holder)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				_, done := drive.Campaign(ctx, t, s.open, "sim://host/p", options("b"))
+				for range int(tt.after / (2 * time.Second)) {
+					time.Sleep(2 * time.Second)
+					drive.Renew(t, holder)
+				}
+				s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "Backend Error")} })
+				err := (<-done).Err
+				if !errors.Is(err, tt.want) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
+					t.Errorf("acquire: %v; want %v, and %q", err, tt.want, tt.text)
+				}
+			})
+		})
+	}
+}
