@@ -59,7 +59,7 @@ func (r *Registry) Schemes() []string { return slices.Sorted(maps.Keys(r.openers
 // a URL with only that scheme. Errors wrap ErrUsage and never show a password.
 func Parse(backend string) (*url.URL, error) {
 	if isScheme(backend) {
-		return &url.URL{Scheme: backend}, nil
+		return &url.URL{Scheme: canonical(backend)}, nil
 	}
 	// Nobody has yet checked which parameters there are.
 	shown := strconv.Quote(Abbreviate(RedactBackend(backend, func(string, string) bool { return true })))
@@ -67,14 +67,49 @@ func Parse(backend string) (*url.URL, error) {
 	if !ok || !isScheme(scheme) {
 		return nil, &UsageError{What: "backend " + shown + " is invalid (want a name like etcd or a URL like etcd://host:2379/prefix)"}
 	}
-	u, err := url.Parse(backend)
+	u, err := ParseURL(backend)
 	if err != nil {
 		return nil, &UsageError{What: "backend URL " + shown + ": " + syntaxError(err, backend)}
 	}
 	if straySecret(u) {
 		return nil, &UsageError{What: "backend URL " + shown + ": there is an @ after the host; " + escaping}
 	}
+	u.Scheme = canonical(scheme)
 	return u, nil
+}
+
+// canonical returns the scheme of a backend for another by which its users know it.
+func canonical(scheme string) string {
+	switch scheme {
+	case "postgresql":
+		return "postgres"
+	case "mariadb":
+		return "mysql"
+	}
+	return scheme
+}
+
+// ParseURL is [url.Parse] for the URL of a backend, which may have what that refuses: several
+// hosts with addresses of IPv6, or the path of a socket, escaped, as a host.
+func ParseURL(backend string) (*url.URL, error) {
+	u, err := url.Parse(backend)
+	scheme, rest, ok := strings.Cut(backend, "://")
+	if err == nil || !ok {
+		return u, err
+	}
+	end := len(rest)
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		end = i
+	}
+	start := strings.LastIndex(rest[:end], "@") + 1
+	host, bad := url.PathUnescape(rest[start:end])
+	if several := strings.Contains(host, "[") && strings.Contains(host, ","); bad != nil || strings.Contains(host, "@") || !several && !strings.HasPrefix(host, "/") {
+		return nil, err
+	}
+	if u, err = url.Parse(scheme + "://" + rest[:start] + "host" + rest[end:]); err == nil {
+		u.Host = host
+	}
+	return u, err
 }
 
 // straySecret reports whether a URL may have a part of a password in a place that is
@@ -94,7 +129,8 @@ func syntaxError(err error, backend string) string {
 		err = ue.Err
 	}
 	text := strings.TrimPrefix(err.Error(), "net/url: ")
-	if !strings.Contains(backend, "@") {
+	_, rest, _ := strings.Cut(backend, "://")
+	if i := strings.LastIndex(rest, "@"); i < 0 || !strings.Contains(rest[:i], ":") {
 		return text
 	}
 	return unquoted(text) + "; " + escaping

@@ -85,10 +85,18 @@ func TestParse(t *testing.T) {
 		{"etcd://root:pw@h:2379/p%40q", "etcd://root:pw@h:2379/p%40q"},
 		{"etcd://h:2379/p?cacert=/home/me@work/ca.pem", "etcd://h:2379/p?cacert=/home/me@work/ca.pem"},
 		{"file:///home/me@work", "file:///home/me@work"},
+		{"postgresql", "postgres:"},
+		{"postgresql://u@h/d", "postgres://u@h/d"},
+		{"mariadb://h/d", "mysql://h/d"},
+		{"mysql://[::1]:1,[::2]:2/d?tls=true", "mysql://[::1]:1,[::2]:2/d?tls=true"},
+		{"etcd://u:p%2Fw@h:1,[::1],i/p", "etcd://u:p%2Fw@h:1,[::1],i/p"},
+		{"postgres://u@%2Frun%2Fpg:5433/d", "postgres://u@%2Frun%2Fpg:5433/d"},
 	} {
 		u, err := locks.Parse(tt.in)
 		if err != nil || u.String() != tt.want {
 			t.Errorf("Parse(%q) = %v, %v; want %q", tt.in, u, err, tt.want)
+		} else if again, err := locks.ParseURL(u.String()); err != nil || again.Host != u.Host {
+			t.Errorf("%q, as a helper reads it: %v, %v", tt.in, again, err)
 		}
 	}
 	for _, tt := range []struct{ in, want string }{
@@ -101,6 +109,9 @@ func TestParse(t *testing.T) {
 		{"etcd://h\n", `"etcd://h\n"`},
 		{"etcd://root:hun/ter2@h", "in a password write / as %2F"},
 		{"etcd://root:12/34@h", "in a password write / as %2F"},
+		{"etcd://root:hun,[ter2/@h", "in a password write / as %2F"},
+		{"etcd://root@h%zz", `invalid URL escape "%zz"`},
+		{"etcd://%40", "invalid URL escape"},
 	} {
 		u, err := locks.Parse(tt.in)
 		if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), tt.want) {

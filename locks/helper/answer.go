@@ -64,7 +64,7 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 	usage := func(format string, args ...any) (*url.URL, locks.Options, error) {
 		return nil, locks.Options{}, &locks.UsageError{What: fmt.Sprintf(format, args...)}
 	}
-	u, urlErr := url.Parse(r.URL)
+	u, urlErr := locks.ParseURL(r.URL)
 	nameErr := locks.CheckSlotName(r.Name)
 	switch {
 	case r.Protocol != protocol:

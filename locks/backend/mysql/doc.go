@@ -21,7 +21,8 @@
 //
 //	mysql://[user[:password]@][host[:port][,host...]]/database[?parameters]
 //
-// With several hosts, leaderrun uses the first that accepts writes. Parameters:
+// With several hosts, leaderrun uses the first that accepts writes. A host may be the path of
+// the server's socket, with each "/" as "%2F". Parameters:
 //
 //	socket=            the server's socket, instead of a host
 //	defaults-file=     an option file, instead of ~/.my.cnf

@@ -81,6 +81,8 @@ func addresses(u *url.URL, o options, getenv func(string) string) ([]string, err
 	switch {
 	case u.Host != "" && u.Query().Has("socket"):
 		return nil, locks.Usagef("mysql URL: it has a host and a socket")
+	case strings.HasPrefix(u.Host, "/"):
+		return []string{u.Host}, nil
 	case u.Host != "":
 		list, from = u.Host, "the mysql URL"
 	case socket != "" && (list == "" || list == "localhost" || u.Query().Has("socket")):

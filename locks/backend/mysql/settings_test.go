@@ -45,6 +45,8 @@ func TestSettings(t *testing.T) {
 	}{
 		{"mysql://u:secret@a,b:2/app", nil, "mysql://a:3306,b:2/app", "u", "secret"},
 		{"mysql://u@[::1]:1/app", nil, "mysql://[::1]:1/app", "u", ""},
+		{"mariadb://u@[::1],[::2]:1/app", nil, "mysql://[::1]:3306,[::2]:1/app", "u", ""},
+		{"mysql://u@%2Frun%2Fs/app", nil, "mysql:///run/s/app", "u", ""},
 		{"mysql", env, "mysql://envhost:8/envs", "ops", "a#b"},
 		{"mysql://h/app", env, "mysql://h:8/app", "ops", "a#b"},
 		{"mysql://u:mine@h/app", env, "mysql://h:8/app", "u", "mine"},
