@@ -8,6 +8,8 @@ package backend
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +37,7 @@ type Info struct {
 	Port      string     // the default port; "" if there are no ports
 	Params    []Param    // of its URLs, by name
 	Variables []Variable // environment variables that it reads
+	Refused   []Refused  // those of the store's own tools that it does not support
 
 	// Abilities are those of its locks, in the mode and on the system that have the most.
 	Abilities []locks.Ability
@@ -65,6 +68,18 @@ type Variable struct {
 	Ambient bool
 	// SDK is set if the backend's library reads the variable, not the backend itself.
 	SDK bool
+}
+
+// A Refused is an environment variable that the backend does not support. If it were ignored,
+// we would use another server, another user, or less of TLS than the store's own tools.
+type Refused struct {
+	Name    string
+	Instead string // what to do: "set X"
+
+	// When it does not matter.
+	Except []string // values that mean what we do anyway
+	Unless string   // a variable or parameter that goes before it; "host": that of the URL
+	File   string   // that the directory which it names lacks; "": it names none
 }
 
 // About says what a setting is about.
@@ -107,6 +122,23 @@ func (i *Info) CheckURL(u *url.URL) error {
 		return locks.Usagef("%s URL: it has a part after #", i.Scheme)
 	}
 	return i.CheckParams(u)
+}
+
+// CheckVariables returns an ErrUsage for a variable that is set and not supported.
+func (i *Info) CheckVariables(u *url.URL, getenv func(string) string) error {
+	for _, r := range i.Refused {
+		value := getenv(r.Name)
+		if value == "" || slices.Contains(r.Except, value) || r.Unless != "" && getenv(r.Unless)+u.Query().Get(r.Unless) != "" || r.Unless == "host" && u.Host != "" {
+			continue
+		}
+		if r.File != "" {
+			if _, err := os.Stat(filepath.Join(value, r.File)); err != nil {
+				continue
+			}
+		}
+		return locks.Usagef("%s is set, but the backend %s does not support it: unset it, and %s", r.Name, i.Scheme, r.Instead)
+	}
+	return nil
 }
 
 // Secrets returns the variables with credentials, as for a [locks.SecretReader].

@@ -1,9 +1,16 @@
 package backend
 
 import (
+	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // demo is an imaginary backend.
@@ -33,6 +40,46 @@ func TestWhere(t *testing.T) {
 		}
 		if got := demo.Where(u).String(); got != want || u.String() != at {
 			t.Errorf("%s: got %s, want %s; u has become %s", at, got, want, u)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "login"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info := &Info{Scheme: "demo", Refused: []Refused{
+		{Name: "DEMO_SRV", Unless: "host", Instead: "set DEMO_HOSTS"},
+		{Name: "DEMO_ZONE", Unless: "zone"},
+		{Name: "DEMO_LOGIN", Unless: "DEMO_TOKEN"},
+		{Name: "DEMO_API", Except: []string{"3"}},
+		{Name: "DEMO_DIR", File: "login"},
+	}}
+	for _, tt := range []struct {
+		at, env string
+		want    string
+	}{
+		{"demo:", "", ""},
+		{"demo:", "DEMO_SRV=x", "DEMO_SRV is set, but the backend demo does not support it: unset it, and set DEMO_HOSTS"},
+		{"demo://h", "DEMO_SRV=x", ""},
+		{"demo://h", "DEMO_ZONE=x", "DEMO_ZONE"},
+		{"demo://h?zone=y", "DEMO_ZONE=x", ""},
+		{"demo://h", "DEMO_LOGIN=x", "DEMO_LOGIN"},
+		{"demo://h", "DEMO_LOGIN=x DEMO_TOKEN=y", ""},
+		{"demo://h", "DEMO_API=2", "DEMO_API"},
+		{"demo://h", "DEMO_API=3", ""},
+		{"demo://h", "DEMO_DIR=" + dir, "DEMO_DIR"},
+		{"demo://h", "DEMO_DIR=" + dir + "/other", ""},
+	} {
+		u, err := url.Parse(tt.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = info.CheckVariables(u, tester.Environment(strings.Fields(tt.env)...))
+		if ok := err == nil; ok != (tt.want == "") || !ok && (!errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%+v: got %v", tt, err)
 		}
 	}
 }

@@ -29,7 +29,9 @@
 //
 // Settings that the URL omits come from the variables of the program az:
 // AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, or
-// AZURE_STORAGE_CONNECTION_STRING, which overrides them; and from
+// AZURE_STORAGE_CONNECTION_STRING, which overrides them; AZURE_STORAGE_SERVICE_ENDPOINT or
+// AZURE_CLOUD_NAME instead of endpoint=; AZURE_STORAGE_AUTH_MODE=login, which omits key and
+// token; and from
 // LEADERRUN_AZBLOB_CONTAINER (container or container/prefix, for a URL without one, such as
 // "azblob:"). Without a key and a SAS token, credentials are found as by all of Azure's
 // libraries (DefaultAzureCredential): the variables AZURE_TENANT_ID and AZURE_CLIENT_ID

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -69,11 +70,25 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := checkPrefix(s.prefix); err != nil {
 		return nil, err
 	}
-	s.service = cmp.Or(env.endpoint, "https://"+s.account+".blob."+cmp.Or(env.suffix, "core.windows.net"))
-	if e := u.Query().Get("endpoint"); e != "" {
-		s.service = e
+	cloud, known := suffix(getenv("AZURE_CLOUD_NAME"))
+	s.service = cmp.Or(u.Query().Get("endpoint"), env.endpoint, "https://"+s.account+".blob."+cmp.Or(env.suffix, cloud))
+	if !known && env.suffix == "" && env.endpoint == "" && !u.Query().Has("endpoint") {
+		return nil, locks.Usagef("the cloud in AZURE_CLOUD_NAME is unknown: give endpoint=")
 	}
 	return s, s.checkService()
+}
+
+// suffix returns how the names of the servers of one of Azure's clouds end.
+func suffix(cloud string) (end string, known bool) {
+	switch strings.ToLower(cloud) {
+	case "", "azurecloud":
+		return "core.windows.net", true
+	case "azureusgovernment":
+		return "core.usgovcloudapi.net", true
+	case "azurechinacloud":
+		return "core.chinacloudapi.cn", true
+	}
+	return "", false
 }
 
 // checkService checks the address of the service. Access tokens are not sent without TLS.
@@ -112,11 +127,23 @@ type environment struct {
 
 func (e *environment) credentials() bool { return e.key != "" || e.sas != "" }
 
-// connection reads the variables. As in az, a connection string overrides the others.
+// connection reads the variables. As in az, a connection string overrides the others, and with
+// the mode login, keys and tokens do not count.
 func connection(getenv func(string) string) (*environment, error) {
+	e, err := connectionString(getenv)
+	if err == nil && getenv("AZURE_STORAGE_AUTH_MODE") == "login" {
+		e.key, e.sas = "", ""
+	}
+	return e, err
+}
+
+func connectionString(getenv func(string) string) (*environment, error) {
 	text := getenv("AZURE_STORAGE_CONNECTION_STRING")
 	if text == "" {
-		return &environment{account: getenv("AZURE_STORAGE_ACCOUNT"), key: getenv("AZURE_STORAGE_KEY"), sas: getenv("AZURE_STORAGE_SAS_TOKEN")}, nil
+		return &environment{
+			account: getenv("AZURE_STORAGE_ACCOUNT"), endpoint: getenv("AZURE_STORAGE_SERVICE_ENDPOINT"),
+			key: getenv("AZURE_STORAGE_KEY"), sas: getenv("AZURE_STORAGE_SAS_TOKEN"),
+		}, nil
 	}
 	value := map[string]string{}
 	for part := range strings.SplitSeq(strings.Trim(text, "; "), ";") {
@@ -124,7 +151,11 @@ func connection(getenv func(string) string) (*environment, error) {
 		if !ok {
 			return nil, locks.Usagef("AZURE_STORAGE_CONNECTION_STRING is not a list of NAME=VALUE with semicolons between them")
 		}
-		value[strings.ToLower(strings.TrimSpace(name))] = v
+		name = strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains([]string{"accountname", "accountkey", "sharedaccesssignature", "defaultendpointsprotocol", "endpointsuffix", "usedevelopmentstorage"}, name) && !strings.HasSuffix(name, "endpoint") {
+			return nil, locks.Usagef("AZURE_STORAGE_CONNECTION_STRING has a name that the backend azblob does not support (want AccountName, AccountKey, SharedAccessSignature, DefaultEndpointsProtocol, EndpointSuffix, BlobEndpoint or UseDevelopmentStorage)") // the name may be a part of a key
+		}
+		value[name] = v
 	}
 	if value["usedevelopmentstorage"] == "true" {
 		return emulator(), nil

@@ -27,6 +27,10 @@ func TestSettings(t *testing.T) {
 		{"azblob://acc/con?endpoint=https%3A%2F%2Facc.blob.core.chinacloudapi.cn%2F", nil, settings{"acc", "con", "leaderrun", "https://acc.blob.core.chinacloudapi.cn", "", ""}},
 		{"azblob:///con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=a2V5==;EndpointSuffix=core.usgovcloudapi.net", "AZURE_STORAGE_KEY": "not this"}, settings{"acc", "con", "leaderrun", "https://acc.blob.core.usgovcloudapi.net", "a2V5==", ""}},
 		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "BlobEndpoint=https://acc.example.com/;SharedAccessSignature=sv=1&sig=s"}, settings{"acc", "con", "leaderrun", "https://acc.example.com", "", "sv=1&sig=s"}},
+		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_AUTH_MODE": "login", "AZURE_STORAGE_KEY": "k", "AZURE_STORAGE_SAS_TOKEN": "s"}, settings{"acc", "con", "leaderrun", public, "", ""}},
+		{"azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "AzureUSGovernment"}, settings{"acc", "con", "leaderrun", "https://acc.blob.core.usgovcloudapi.net", "", ""}},
+		{"azblob://acc/con?endpoint=https://e", map[string]string{"AZURE_CLOUD_NAME": "Own", "AZURE_STORAGE_SERVICE_ENDPOINT": "https://f"}, settings{"acc", "con", "leaderrun", "https://e", "", ""}},
+		{"azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "Own", "AZURE_STORAGE_SERVICE_ENDPOINT": "https://f"}, settings{"acc", "con", "leaderrun", "https://f", "", ""}},
 		{"azblob:///con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "UseDevelopmentStorage=true"}, settings{"devstoreaccount1", "con", "leaderrun", "http://127.0.0.1:10000/devstoreaccount1", emulator().key, ""}},
 	} {
 		u, err := url.Parse(tt.url)
@@ -63,6 +67,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 	badSettings(t, "azblob://acc/con", map[string]string{"AZURE_STORAGE_ACCOUNT": "other", "AZURE_STORAGE_KEY": "secret"}, `"other"`)
 	badSettings(t, "azblob://acc/con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "secret"}, "NAME=VALUE")
+	badSettings(t, "azblob://acc/con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "UseDevelopmentStorage=true;DevelopmentStorageProxyUri=http://secret"}, "does not support")
+	badSettings(t, "azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "Own"}, "give endpoint=")
 	badSettings(t, "azblob://acc/con", map[string]string{"AZURE_STORAGE_KEY": "secret, not base64"}, "base64")
 }
 

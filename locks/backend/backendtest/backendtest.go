@@ -1,21 +1,66 @@
-// Package backendtest compares a backend with its description.
+// Package backendtest compares a backend with its description, and with the store's own tools.
 package backendtest
 
 import (
+	"cmp"
+	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
+
+// Tool fails if a backend ignores a setting of one of the store's own tools without a reason.
+// Each line of the file has a setting. If the backend does not use it, and does not refuse it
+// by name, as decided says, the reason why neither the server, nor the user, nor TLS depend on
+// it follows after a colon. The settings that the tool itself names are in asked.
+func Tool(t *testing.T, file string, decided func(setting string) bool, asked ...string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table []string
+	for line := range strings.Lines(string(text)) {
+		name, reason, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "" || name[0] == '#' {
+			continue
+		}
+		table = append(table, name)
+		if (reason == "") != decided(name) {
+			t.Errorf("%s: the backend uses or refuses %s: %v; the table has the reason %q for ignoring it", file, name, decided(name), reason)
+		}
+	}
+	for _, name := range asked {
+		if !slices.Contains(table, name) {
+			t.Errorf("the tool has a setting %s, which %s lacks: let the backend use it or refuse it, or give a reason for ignoring it", name, file)
+		}
+	}
+}
+
+// Variable reports for [Tool] whether a backend reads or refuses a variable.
+func Variable(i *backend.Info) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(i.Variables, func(v backend.Variable) bool { return v.Name == name }) || isRefused(i, name)
+	}
+}
+
+func isRefused(i *backend.Info, name string) bool {
+	return slices.ContainsFunc(i.Refused, func(r backend.Refused) bool { return r.Name == name })
+}
 
 // A Parse reads the settings of a URL, and what that leaves open from the environment, as
 // the backend's Open does.
 type Parse func(u *url.URL, getenv func(string) string) (settings any, err error)
 
 // Settings fails if a backend reads a variable that is not described, does not read a
-// described one, or ignores a described parameter. [backend.Info.CheckURL] refuses other
+// described one, does not refuse one that it should, or ignores a described parameter. [backend.Info.CheckURL] refuses other
 // parameters; Settings only checks, with the parameterless URL at, that it is called.
 func Settings(t *testing.T, i *backend.Info, at string, parse Parse) {
 	t.Helper()
@@ -27,6 +72,16 @@ func Settings(t *testing.T, i *backend.Info, at string, parse Parse) {
 	plain, err := parse(u, unset)
 	if again, _ := parse(u, unset); err != nil || !reflect.DeepEqual(plain, again) {
 		t.Fatalf("%s: the settings of %s cannot be compared: %v", i.Scheme, at, err)
+	}
+	for _, r := range i.Refused {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, cmp.Or(r.File, "x")), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		set := func(name string) string { return map[string]string{r.Name: dir}[name] }
+		if _, err := parse(&url.URL{Scheme: i.Scheme}, set); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), r.Name+" is set") {
+			t.Errorf("%s: %s is not refused: %v", i.Scheme, r.Name, err)
+		}
 	}
 	for _, p := range i.Params {
 		if !matters(p, u, plain, parse) {
@@ -53,7 +108,7 @@ func variables(t *testing.T, i *backend.Info, u *url.URL, parse Parse) {
 		_, _ = parse(at, note) // missing settings do not matter
 	}
 	for _, name := range read {
-		if !slices.ContainsFunc(i.Variables, func(v backend.Variable) bool { return v.Name == name }) {
+		if !Variable(i)(name) {
 			t.Errorf("%s: the variable %s is read but not described", i.Scheme, name)
 		}
 	}

@@ -29,7 +29,8 @@
 // ETCDCTL_CERT, ETCDCTL_KEY, ETCDCTL_INSECURE_TRANSPORT,
 // ETCDCTL_INSECURE_SKIP_TLS_VERIFY, ETCDCTL_USER (user or user:password) and
 // ETCDCTL_PASSWORD; and from LEADERRUN_ETCD_PREFIX and
-// LEADERRUN_ETCD_PASSWORD_FILE. Client certificates also work as a means of
+// LEADERRUN_ETCD_PASSWORD_FILE. ETCDCTL_AUTH_JWT_TOKEN is refused, and for a URL without a host
+// so are ETCDCTL_DISCOVERY_SRV and ETCDCTL_API=2. Client certificates also work as a means of
 // authentication (--client-cert-auth).
 //
 // Files may be replaced while a job runs: certificates are read again for each

@@ -30,6 +30,9 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := etcdinfo.Info.CheckURL(u); err != nil {
 		return nil, err
 	}
+	if err := etcdinfo.Info.CheckVariables(u, getenv); err != nil {
+		return nil, err
+	}
 	var s settings
 	var err error
 	if s.user, s.password, err = userAndPassword(u, getenv); err != nil {

@@ -68,6 +68,7 @@ func TestParse(t *testing.T) {
 		{"etcd:", []string{"LEADERRUN_ETCD_PREFIX=x/y/"}, local + " /x/y"},
 		{"etcd:///z", []string{"LEADERRUN_ETCD_PREFIX=x", "ETCDCTL_ENDPOINTS=h:1"}, "http://h:1 /z"},
 		{"etcd://i:2/z", []string{"LEADERRUN_ETCD_PREFIX=x", "ETCDCTL_ENDPOINTS=h:1"}, "http://i:2 /z"},
+		{"etcd://h", []string{"ETCDCTL_DISCOVERY_SRV=example.com", "ETCDCTL_API=2"}, "http://h:2379 /leaderrun"},
 		{"etcd://h?tls=true", nil, `https://h:2379 /leaderrun tls(ca=false cert=false name="" skip=false)`},
 		{"etcd://h?cert=" + cert + "&key=" + key, nil, `https://h:2379 /leaderrun tls(ca=false cert=true name="" skip=false)`},
 		{"etcd://h", []string{"ETCDCTL_CACERT=" + ca.CertFile, "ETCDCTL_CERT=" + cert, "ETCDCTL_KEY=" + key}, `https://h:2379 /leaderrun tls(ca=true cert=true name="" skip=false)`},
@@ -126,6 +127,7 @@ func TestParseUsage(t *testing.T) {
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://h,https://i"}, "cannot mix"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=ftp://h"}, "want host:port"},
 		{"etcd:", []string{"ETCDCTL_ENDPOINTS=http://u:" + secret + "@h"}, "no port between"},
+		{"etcd:", []string{"ETCDCTL_DISCOVERY_SRV=example.com", "ETCDCTL_ENDPOINTS=h"}, "ETCDCTL_DISCOVERY_SRV is set"},
 		{"etcd:", []string{"ETCDCTL_INSECURE_TRANSPORT=perhaps"}, "ETCDCTL_INSECURE_TRANSPORT"},
 	}
 	for _, tt := range tests {

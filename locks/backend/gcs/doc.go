@@ -30,7 +30,10 @@
 // STORAGE_EMULATOR_HOST. Credentials are the application default ones, as for all
 // of Google's tools: the file that GOOGLE_APPLICATION_CREDENTIALS names, or else the one
 // of "gcloud auth application-default login", or else the machine's account.
-// Over http:// they are neither looked for nor sent.
+// Over http:// they are neither looked for nor sent. gcloud's own login is not used, so its
+// variables for another one (CLOUDSDK_AUTH_*, CLOUDSDK_CONFIG) are refused, unless
+// GOOGLE_APPLICATION_CREDENTIALS is set, and so are those for another address of the
+// service (CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE, CLOUDSDK_CORE_UNIVERSE_DOMAIN).
 //
 // # Liveness
 //

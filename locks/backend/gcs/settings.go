@@ -34,6 +34,9 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := gcsinfo.Info.CheckURL(u); err != nil {
 		return nil, err
 	}
+	if err := gcsinfo.Info.CheckVariables(u, getenv); err != nil {
+		return nil, err
+	}
 	switch {
 	case u.User != nil:
 		return nil, locks.Usagef("a gcs URL cannot have a user; credentials come from the environment")

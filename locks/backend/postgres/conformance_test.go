@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func (r *rig) store(t testing.TB, schema, addr string) *store {
 	t.Helper()
 	u := r.url(t, schema)
 	u.Host = addr
-	s, err := parse(u)
+	s, err := parse(u, os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}

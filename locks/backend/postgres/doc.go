@@ -33,8 +33,11 @@
 // Settings that the URL omits are taken from PGHOST, PGPORT, PGDATABASE, PGUSER,
 // PGPASSWORD, PGPASSFILE, PGSERVICE, PGSERVICEFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT,
 // PGSSLKEY, PGSSLPASSWORD, PGOPTIONS, and psql's other variables for the parameters above;
-// "postgres:" omits all. A password after the "?" is refused. So are PGHOSTADDR,
-// PGREQUIREPEER, PGSSLCRL and PGSSLCRLDIR, which the driver does not know. A password from a
+// "postgres:" omits all. A password after the "?" is refused. So are, as variables and in a
+// service file, settings of psql which the driver does not know, and without which we would use
+// another server or less of TLS: PGHOSTADDR, PGREQUIREPEER, PGREQUIRESSL, PGSSLCRL, PGSSLCRLDIR (and
+// ~/.postgresql/root.crl), PGSSLMINPROTOCOLVERSION of TLSv1.3, PGSSLMAXPROTOCOLVERSION, and
+// PGGSSENCMODE=require. Services are only looked for in one file. A password from a
 // passfile that others can read or write is refused; psql ignores it. Files are read again for
 // each connection. With several hosts, leaderrun uses the first that accepts writes.
 //

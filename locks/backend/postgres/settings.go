@@ -3,9 +3,12 @@ package postgres
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
 )
 
@@ -40,18 +44,14 @@ type settings struct {
 	withoutPassfile string // for the driver, if it is not to look there
 }
 
-// parse reads the URL. The driver takes what it omits from where psql does. All errors
-// wrap locks.ErrUsage.
-func parse(u *url.URL) (*settings, error) {
+// parse reads the URL. The driver takes what it omits from where psql does; getenv is for
+// variables that the driver does not read. All errors wrap locks.ErrUsage.
+func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := checkShape(u); err != nil {
 		return nil, err
 	}
-	// The driver does not know these. Without them we might use another server than psql
-	// does, or trust one that psql does not.
-	for _, name := range []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR"} {
-		if os.Getenv(name) != "" {
-			return nil, locks.Usagef("%s is set, but the backend postgres does not support it: unset it", name)
-		}
+	if err := postgresinfo.Info.CheckVariables(u, getenv); err != nil {
+		return nil, err
 	}
 	q := u.Query()
 	s := &settings{schema: q.Get("schema")}
@@ -112,11 +112,49 @@ func (s *settings) config() (*pgconn.Config, error) {
 	if err := s.checkPasswordFile(c); err != nil {
 		return nil, err
 	}
+	if err := checkKeywords(c); err != nil {
+		return nil, err
+	}
 	c.MaxProtocolMessageBodyLen = maxMessage
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "leaderrun"
 	}
 	return c, nil
+}
+
+// checkKeywords removes the keywords of libpq that do not matter from what the driver would
+// send to the server, because it does not know them, and returns an error for any other. They
+// come from a service file.
+func checkKeywords(c *pgconn.Config) error {
+	for _, name := range slices.Sorted(maps.Keys(c.RuntimeParams)) {
+		variable := "PG" + strings.ToUpper(strings.ReplaceAll(name, "_", ""))
+		i := slices.IndexFunc(postgresinfo.Info.Refused, func(r backend.Refused) bool { return r.Name == variable })
+		switch {
+		case slices.Contains([]string{"application_name", "options", "timezone"}, name):
+			continue
+		case slices.Contains(idleKeywords(), name), i >= 0 && slices.Contains(postgresinfo.Info.Refused[i].Except, c.RuntimeParams[name]):
+			delete(c.RuntimeParams, name)
+		case i >= 0:
+			return fmt.Errorf("the service has %s, which the backend postgres does not support: remove it, and %s", name, postgresinfo.Info.Refused[i].Instead)
+		default:
+			return fmt.Errorf("the service has %s, which the backend postgres does not support: remove it", locks.Abbreviate(name))
+		}
+	}
+	if home, _ := os.UserHomeDir(); c.TLSConfig != nil {
+		file := filepath.Join(home, ".postgresql", "root.crl")
+		if _, err := os.Stat(file); err == nil {
+			return fmt.Errorf("the backend postgres does not support the list of revoked certificates in %s: move it away, and %s", file, postgresinfo.InsteadOfCRL)
+		}
+	}
+	return nil
+}
+
+// idleKeywords are keywords of libpq on which neither the server, nor the user, nor TLS depend.
+func idleKeywords() []string {
+	return []string{
+		"client_encoding", "fallback_application_name", "keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count",
+		"tcp_user_timeout", "load_balance_hosts", "sslcompression", "sslkeylogfile", "gsslib", "gssdelegation",
+	}
 }
 
 // sent returns the password, which may be in ~/.pgpass.

@@ -15,7 +15,7 @@ func settingsOf(address string) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parse(u)
+	return parse(u, os.Getenv)
 }
 
 func TestSettings(t *testing.T) {
@@ -83,16 +83,57 @@ func TestSettingsOfPsql(t *testing.T) {
 	}
 }
 
-// TestUnsupportedVariables checks that a variable that psql reads and the driver ignores
-// is refused.
-func TestUnsupportedVariables(t *testing.T) {
-	for _, name := range []string{"PGHOSTADDR", "PGREQUIREPEER", "PGSSLCRL", "PGSSLCRLDIR"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "x")
-			if _, err := settingsOf("postgres://h"); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), name) {
-				t.Errorf("got %v; want ErrUsage", err)
+// TestServiceFile checks which keywords of a service file are refused, as the driver would send
+// them to the server, and which do not matter.
+func TestServiceFile(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for line, want := range map[string]string{
+		"keepalives=1\nkeepalives_idle=9\ntcp_user_timeout=1\ngssencmode=prefer\nload_balance_hosts=random\nssl_min_protocol_version=TLSv1.2\nsslcompression=0": "",
+		"application_name=a\noptions=-c\\ geqo=off": "",
+		"hostaddr=127.0.0.1":                        "hostaddr, which the backend postgres does not support: remove it, and give the address",
+		"requirepeer=postgres":                      "requirepeer",
+		"sslcrl=/x":                                 "sslcrl",
+		"gssencmode=require":                        "use TLS",
+		"ssl_min_protocol_version=TLSv1.3":          "let the server require",
+		"replication=database":                      "replication",
+		"scram_client_key=x":                        "scram_client_key",
+	} {
+		if err := os.WriteFile(filepath.Join(home, ".pg_service.conf"), []byte("[s]\nhost=h\n"+line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := settingsOf("postgres://?service=s")
+		if want != "" {
+			if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: got %v; want an error with %q", line, err, want)
 			}
-		})
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", line, err)
+			continue
+		}
+		c, err := s.config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(c.RuntimeParams, "application_name")
+		delete(c.RuntimeParams, "options")
+		if len(c.RuntimeParams) > 0 {
+			t.Errorf("%q: %q would be sent to the server", line, c.RuntimeParams)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(home, ".postgresql"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".postgresql", "root.crl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settingsOf("postgres://h/d"); err == nil || !strings.Contains(err.Error(), "root.crl") {
+		t.Errorf("with a list of revoked certificates: %v", err)
+	}
+	if _, err := settingsOf("postgres://h/d?sslmode=disable"); err != nil {
+		t.Errorf("with such a list and without TLS: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ func openStore(t *testing.T, address string) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := parse(u)
+	s, err := parse(u, os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}

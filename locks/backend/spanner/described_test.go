@@ -14,3 +14,9 @@ func TestSettingsAsDescribed(t *testing.T) {
 		return parse(u, getenv)
 	})
 }
+
+// TestTool checks that no variable of the service's own tools is ignored without a reason.
+func TestTool(t *testing.T) {
+	t.Parallel()
+	backendtest.Tool(t, "testdata/gcloud.txt", backendtest.Variable(&spannerinfo.Info))
+}

@@ -30,6 +30,9 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := spannerinfo.Info.CheckURL(u); err != nil {
 		return nil, err
 	}
+	if err := spannerinfo.Info.CheckVariables(u, getenv); err != nil {
+		return nil, err
+	}
 	switch {
 	case u.User != nil:
 		return nil, locks.Usagef("a spanner URL cannot have a user; credentials come from the environment")

@@ -14,3 +14,9 @@ func TestSettingsAsDescribed(t *testing.T) {
 		return parse(u, getenv)
 	})
 }
+
+// TestTool checks that no variable of ZooKeeper's own tools is ignored without a reason.
+func TestTool(t *testing.T) {
+	t.Parallel()
+	backendtest.Tool(t, "testdata/zkcli.txt", backendtest.Variable(&zkinfo.Info))
+}

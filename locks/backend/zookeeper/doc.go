@@ -35,7 +35,8 @@
 // host, such as "zk:": a list of host:port as ZooKeeper's own tools take it,
 // with or without a chroot at its end), ZK_AUTH (user:password; it, or a file,
 // is the best place for a password), LEADERRUN_ZK_CHROOT, LEADERRUN_ZK_CACERT,
-// LEADERRUN_ZK_CERT and LEADERRUN_ZK_KEY.
+// LEADERRUN_ZK_CERT and LEADERRUN_ZK_KEY. If CLIENT_JVMFLAGS or JVMFLAGS makes
+// zkCli.sh speak TLS or log in with SASL, a setting of ours must say what to do instead.
 //
 // # Liveness
 //

@@ -50,8 +50,22 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if s.users, err = newUsers(u, getenv); err != nil {
 		return nil, err
 	}
-	s.tls, err = newCertificates(u, getenv)
-	return &s, err
+	if s.tls, err = newCertificates(u, getenv); err != nil {
+		return nil, err
+	}
+	return &s, s.checkJava(u, getenv)
+}
+
+// checkJava returns an error if zkCli.sh would speak TLS or log in, but we would not.
+func (s *settings) checkJava(u *url.URL, getenv func(string) string) error {
+	flags := getenv("JVMFLAGS") + " " + getenv("CLIENT_JVMFLAGS")
+	switch {
+	case strings.Contains(flags, "-Dzookeeper.client.secure=true") && s.tls == nil && !u.Query().Has("tls"):
+		return locks.Usagef("JVMFLAGS or CLIENT_JVMFLAGS says to speak TLS, but the backend zk does not read them: give cacert=, LEADERRUN_ZK_CACERT or tls=")
+	case strings.Contains(flags, "-Djava.security.auth.login.config=") && s.users.one == nil && s.users.file == nil:
+		return locks.Usagef("JVMFLAGS or CLIENT_JVMFLAGS says to log in with SASL, which the backend zk does not support: give a user in ZK_AUTH or with auth-file=")
+	}
+	return nil
 }
 
 func unfair(mode string) (bool, error) {

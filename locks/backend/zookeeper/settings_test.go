@@ -53,6 +53,7 @@ func TestParse(t *testing.T) {
 		{"zk:", []string{"ZK_HOSTS=h:1, i/c"}, "h:1,i:2181 /c"},
 		{"zk:///d", []string{"ZK_HOSTS=h/c"}, "h:2181 /d"},
 		{"zk://i", []string{"ZK_HOSTS=h/c", "LEADERRUN_ZK_CHROOT=x/y"}, "i:2181 /x/y"},
+		{"zk://h?tls=false", []string{"ZK_AUTH=u:p", "CLIENT_JVMFLAGS=-Dzookeeper.client.secure=true -Djava.security.auth.login.config=/x"}, "h:2181 /leaderrun u:p"},
 		{"zk://h", []string{"ZK_AUTH=u:p:q"}, "h:2181 /leaderrun u:p:q"},
 		{"zk://u:p%2F@h", []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun u:p/"},
 		{"zk://h?auth-file=" + file, []string{"ZK_AUTH=v:q"}, "h:2181 /leaderrun me:it's a:secret and also:me"},
@@ -101,6 +102,8 @@ func TestParseErrors(t *testing.T) {
 		{"zk://h?auth-file=" + ca.CertFile, nil, "no user:password"},
 		{"zk://h?auth-file=/nowhere/at-all", nil, "no such file"},
 		{"zk://h?cert=" + ca.CertFile, nil, "both cert and key"},
+		{"zk://h", []string{"CLIENT_JVMFLAGS=-Xmx1g -Dzookeeper.client.secure=true"}, "says to speak TLS"},
+		{"zk://h", []string{"JVMFLAGS=-Djava.security.auth.login.config=/x"}, "SASL"},
 		{"zk:", []string{"ZK_HOSTS=user:secretword@h"}, "user:xxxxx@h"},
 	} {
 		u, err := url.Parse(tt.url)

@@ -42,6 +42,12 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_ETCD_PASSWORD_FILE", About: backend.User, Secret: true},
 		{Name: "LEADERRUN_ETCD_PREFIX"},
 	},
+	Refused: []backend.Refused{
+		// It goes before ETCDCTL_ENDPOINTS.
+		{Name: "ETCDCTL_DISCOVERY_SRV", Unless: "host", Instead: "name the servers of the SRV records in ETCDCTL_ENDPOINTS or in the URL"},
+		{Name: "ETCDCTL_API", Unless: "host", Except: []string{"3"}, Instead: "use the variables of etcdctl's API 3, such as ETCDCTL_ENDPOINTS"},
+		{Name: "ETCDCTL_AUTH_JWT_TOKEN", Instead: "set ETCDCTL_USER and ETCDCTL_PASSWORD"},
+	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},

@@ -6,6 +6,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
+// InsteadOfCRL is what to do, because a list of revoked certificates is not supported.
+const InsteadOfCRL = "name in PGSSLROOTCERT only authorities without revoked certificates"
+
 // Info describes it. Parameters and variables are those of psql, but for passwords in a
 // URL, which too many see.
 var Info = backend.Info{
@@ -64,6 +67,16 @@ var Info = backend.Info{
 		{Name: "PGSSLPASSWORD", About: backend.User, Secret: true, SDK: true},
 		{Name: "PGOPTIONS", SDK: true},
 		{Name: "HOME", Ambient: true, SDK: true}, // the service file is there
+	},
+	Refused: []backend.Refused{
+		{Name: "PGHOSTADDR", Instead: "give the address as the host"},
+		{Name: "PGREQUIREPEER", Instead: "use a socket in a directory that only the server's user can write"},
+		{Name: "PGSSLCRL", Instead: InsteadOfCRL},
+		{Name: "PGSSLCRLDIR", Instead: InsteadOfCRL},
+		{Name: "PGREQUIRESSL", Except: []string{"0"}, Instead: "set PGSSLMODE=require"},
+		{Name: "PGSSLMINPROTOCOLVERSION", Except: []string{"TLSv1", "TLSv1.1", "TLSv1.2"}, Instead: "let the server require that version"},
+		{Name: "PGSSLMAXPROTOCOLVERSION", Except: []string{"TLSv1.3"}, Instead: "let the server refuse later versions"},
+		{Name: "PGGSSENCMODE", Except: []string{"disable", "prefer"}, Instead: "use TLS"},
 	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,

@@ -38,6 +38,9 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_ZK_CACERT"},
 		{Name: "LEADERRUN_ZK_CERT"},
 		{Name: "LEADERRUN_ZK_KEY", About: backend.User, Secret: true},
+		// Of zkCli.sh, and perhaps of other programs in Java.
+		{Name: "JVMFLAGS", About: backend.Refusal, Ambient: true},
+		{Name: "CLIENT_JVMFLAGS", About: backend.Refusal, Ambient: true},
 	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanQueue, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
