@@ -25,16 +25,25 @@
 // the server's socket, with each "/" as "%2F". Parameters:
 //
 //	socket=            the server's socket, instead of a host
-//	defaults-file=     an option file, instead of ~/.my.cnf
+//	defaults-file=     an option file, instead of those below
 //	cacert= cert= key= servername= tls=
 //
-// What the URL omits is taken from the section [client] of the option file (host, port,
-// socket, user, password, database, ssl, ssl-mode, ssl-ca, ssl-cert, ssl-key,
-// ssl-verify-server-cert, server-public-key-path, get-server-public-key), and what that omits from MYSQL_HOST, MYSQL_TCP_PORT,
-// MYSQL_UNIX_PORT, MYSQL_PWD and LEADERRUN_MYSQL_DATABASE; "mysql:" omits all. The default
-// user is the one who runs leaderrun, as with the program mysql. Other option files, and those
-// that a file includes, are not read. A file that anybody can write is refused; leaderrun
-// accepts one that others can read. Files are read again for each connection.
+// What the URL omits is taken from option files, as by the program mysql of MySQL and of MariaDB:
+// /etc/my.cnf, /etc/mysql/my.cnf, my.cnf in MARIADB_HOME or MYSQL_HOME, ~/.my.cnf, and what these
+// include; in the groups client, mysql, client-server, client-mariadb and mariadb-client, and in
+// those with MARIADB_GROUP_SUFFIX or MYSQL_GROUP_SUFFIX after their names. The options are host,
+// port, socket, protocol, user, password, database, ssl, ssl-mode, ssl-ca, ssl-cert, ssl-key,
+// ssl-verify-server-cert, tls-version, server-public-key-path and get-server-public-key. Those that
+// would mean another server, another user or less of TLS, and are not supported, are refused, such
+// as bind-address, ssl-crl or ssl-cipher; the rest does not matter. So is the encrypted file of
+// mysql_config_editor (~/.mylogin.cnf, or MYSQL_TEST_LOGIN_FILE), unless the URL says host and
+// user, or names an option file. A directory that a package of MySQL was built with, and its
+// socket, are not known: name a socket. A file that anybody can write is refused; leaderrun accepts
+// one that others can read. Files are read again for each connection.
+//
+// What the files omit is taken from MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_UNIX_PORT or
+// MARIADB_UNIX_PORT, MYSQL_PWD and LEADERRUN_MYSQL_DATABASE; "mysql:" omits all. The default user
+// is the one who runs leaderrun.
 //
 // If no setting is about TLS, it is spoken if the server offers it, and the server is not
 // verified. With cacert=, tls=true, or an ssl-mode that begins with VERIFY, the server is

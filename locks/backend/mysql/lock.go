@@ -25,7 +25,7 @@ const (
 // Open returns a handle on one lock in one table. It implements [locks.Opener]: it sends
 // nothing.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
-	s, err := parse(u, os.Getenv)
+	s, err := parse(u, os.Getenv, globalFiles()...)
 	if err != nil {
 		return nil, err
 	}

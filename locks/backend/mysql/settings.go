@@ -3,7 +3,9 @@ package mysql
 import (
 	"cmp"
 	"net/url"
+	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,16 +36,20 @@ type settings struct {
 	serverKey string // the driver's name for the key that a server without TLS has; "": the one that it gives
 }
 
-// parse reads a URL. What it omits comes from the option file, and what that omits from the
-// environment, as with the program mysql. All errors wrap locks.ErrUsage.
-func parse(u *url.URL, getenv func(string) string) (*settings, error) {
+// parse reads a URL. What it omits comes from the option files, of which global are those for
+// all users, and what they omit from the environment, as with the program mysql. All errors
+// wrap locks.ErrUsage.
+func parse(u *url.URL, getenv func(string) string, global ...string) (*settings, error) {
 	if err := mysqlinfo.Info.CheckURL(u); err != nil {
+		return nil, err
+	}
+	if err := checkLogins(u, getenv); err != nil {
 		return nil, err
 	}
 	s := &settings{variable: getenv("MYSQL_PWD")}
 	s.password, _ = u.User.Password()
 	var err error
-	if s.options, err = openOptions(u.Query().Get("defaults-file"), getenv("HOME")); err != nil {
+	if s.options, err = openOptions(u.Query().Get("defaults-file"), getenv, global); err != nil {
 		return nil, err
 	}
 	o := s.options.Now(nil)
@@ -69,24 +75,45 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	return s, s.encrypt(u, o)
 }
 
+// checkLogins returns an error if MySQL's programs would take the server or the user from the
+// file that mysql_config_editor writes, which is encrypted. Those of MariaDB never do.
+func checkLogins(u *url.URL, getenv func(string) string) error {
+	file := getenv("MYSQL_TEST_LOGIN_FILE")
+	if home := getenv("HOME"); file == "" && home != "" {
+		file = filepath.Join(home, ".mylogin.cnf")
+	}
+	if q := u.Query(); q.Has("defaults-file") || (u.Host != "" || q.Has("socket")) && u.User.Username() != "" {
+		return nil
+	}
+	if _, err := os.Stat(file); err != nil {
+		return nil
+	}
+	return locks.Usagef("the backend mysql does not read %s: give the host and the user in the URL, or in a file that defaults-file names", file)
+}
+
 // addresses returns where the servers are. As with the program mysql, a socket is used if no
 // host is named, or "localhost" by something else than the URL.
 func addresses(u *url.URL, o options, getenv func(string) string) ([]string, error) {
-	socket := cmp.Or(u.Query().Get("socket"), o["socket"], getenv("MYSQL_UNIX_PORT"))
+	if strings.HasPrefix(u.Host, "/") {
+		return []string{u.Host}, nil
+	}
+	q, protocol := u.Query(), strings.ToUpper(o["protocol"])
+	socket := cmp.Or(q.Get("socket"), o["socket"], getenv("MYSQL_UNIX_PORT"), getenv("MARIADB_UNIX_PORT"))
 	list, from := cmp.Or(o["host"], getenv("MYSQL_HOST")), "the host of the option file or MYSQL_HOST"
+	local := list == "" || list == "localhost"
 	port := cmp.Or(o["port"], getenv("MYSQL_TCP_PORT"), mysqlinfo.Info.Port)
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return nil, locks.Usagef("the option file or MYSQL_TCP_PORT: invalid port %q", locks.Abbreviate(port))
 	}
 	switch {
-	case u.Host != "" && u.Query().Has("socket"):
+	case u.Host != "" && q.Has("socket"):
 		return nil, locks.Usagef("mysql URL: it has a host and a socket")
-	case strings.HasPrefix(u.Host, "/"):
-		return []string{u.Host}, nil
 	case u.Host != "":
 		list, from = u.Host, "the mysql URL"
-	case socket != "" && (list == "" || list == "localhost" || u.Query().Has("socket")):
+	case q.Has("socket"), socket != "" && local && (protocol == "" || protocol == "SOCKET"):
 		return []string{socket}, nil
+	case protocol != "" && protocol != "TCP":
+		return nil, locks.Usagef("the option file: protocol %q, but there is no socket for the host: use protocol=TCP, or give socket and no host", locks.Abbreviate(protocol))
 	}
 	return hosts.Parse(list, from, port)
 }
@@ -101,6 +128,9 @@ func (s *settings) encrypt(u *url.URL, o options) error {
 	on := t.On()
 	switch mode := strings.ToUpper(o["ssl-mode"]); mode {
 	case "", "PREFERRED":
+		if isOff(o["ssl"]) && !on && !isOn(o["ssl-verify-server-cert"]) { // of MariaDB
+			return nil
+		}
 		s.fallback = !on
 	case "DISABLED":
 	case "REQUIRED":
@@ -131,6 +161,10 @@ var tlsOptions = map[string]string{"CACERT": "ssl-ca", "CERT": "ssl-cert", "KEY"
 
 func isOn(option string) bool {
 	return option == "1" || strings.EqualFold(option, "on") || strings.EqualFold(option, "true")
+}
+
+func isOff(option string) bool {
+	return option == "0" || strings.EqualFold(option, "off") || strings.EqualFold(option, "false")
 }
 
 // secret returns the password, which may have been replaced in the option file.

@@ -6,7 +6,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it. The variables are those of the program mysql, but for the database.
+// Info describes it. The variables are those of the program mysql of MySQL and MariaDB, but
+// for the database.
 var Info = backend.Info{
 	Scheme:  "mysql",
 	Product: "MySQL",
@@ -25,7 +26,7 @@ var Info = backend.Info{
 	Params: []backend.Param{
 		{Name: "cacert", Usage: "FILE with the authorities of the servers' certificates", About: backend.Refusal},
 		{Name: "cert", Usage: "FILE with our certificate", About: backend.User},
-		{Name: "defaults-file", Usage: "FILE with options, instead of ~/.my.cnf", About: backend.Address},
+		{Name: "defaults-file", Usage: "FILE with options, instead of ~/.my.cnf and others", About: backend.Address},
 		{Name: "key", Usage: "FILE with its key", About: backend.User},
 		{Name: "servername", Usage: "NAME in the servers' certificates", About: backend.Refusal},
 		{Name: "socket", Usage: "FILE that is the socket of the server", About: backend.Address},
@@ -35,7 +36,13 @@ var Info = backend.Info{
 		{Name: "MYSQL_HOST", About: backend.Address},
 		{Name: "MYSQL_TCP_PORT", About: backend.Address},
 		{Name: "MYSQL_UNIX_PORT", About: backend.Address},
+		{Name: "MARIADB_UNIX_PORT", About: backend.Address},
 		{Name: "MYSQL_PWD", About: backend.User, Secret: true},
+		{Name: "MYSQL_HOME", About: backend.Address},
+		{Name: "MARIADB_HOME", About: backend.Address},
+		{Name: "MYSQL_GROUP_SUFFIX", About: backend.Address},
+		{Name: "MARIADB_GROUP_SUFFIX", About: backend.Address},
+		{Name: "MYSQL_TEST_LOGIN_FILE", About: backend.Address},
 		{Name: "LEADERRUN_MYSQL_DATABASE", About: backend.Address},
 		{Name: "HOME", Ambient: true}, // the option file is there
 	},
