@@ -61,7 +61,7 @@ func TestImportsPointDownward(t *testing.T) {
 	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/durations", "/locks/kit/hosts", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/durations", "/locks/kit/hosts", "/locks/kit/proxy", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -84,6 +84,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/kit/causes", []string{"/locks", "/locks/kit/causes"}},
 		{"/locks/kit/durations", []string{"/locks/kit/durations"}},
 		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
+		{"/locks/kit/proxy", []string{"/locks/kit/proxy"}},
 		{"/locks/kit/reload", []string{"/locks/kit/reload", "/locks/program/trust"}},
 		{"/locks/kit/silence", []string{"/locks/kit/silence"}},
 		{"/locks/kit/tlsfiles", []string{"/locks", "/locks/kit/causes", "/locks/kit/reload", "/locks/kit/tlsfiles", "/locks/program/trust"}},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -70,7 +71,13 @@ func (s *store) known() []caslease.Cause {
 }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault { return caslease.FaultOf(err, s.known(), plain) }
+func (s *store) Fault(err error) caslease.Fault {
+	f := caslease.FaultOf(err, s.known(), plain)
+	if causes.Is[*url.Error](err) { // there was no answer
+		f.Hint = proxy.Hint(f.Hint, s.settings.service)
+	}
+	return f
+}
 
 func coded(codes ...bloberror.Code) func(error) bool {
 	return func(err error) bool { return bloberror.HasCode(err, codes...) }

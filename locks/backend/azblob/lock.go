@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -45,6 +46,7 @@ func traits(s *settings) caslease.Traits {
 		Cell: "blob", Record: "a " + recordKey + " in its metadata", Version: "ETag",
 		Where: func(k caslease.Key) string { return where + "/" + s.blob(k) },
 
+		HintSilent:  proxy.Hint("", s.service),
 		HintForeign: "delete the blob if it is not needed (az storage blob delete), or use another prefix",
 		HintRecord:  "remove it if it is not needed: az storage blob metadata update",
 		HintUnmoved: "the blob's ETag must change with each change of its metadata; use the service itself, or an emulator that does the same",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -36,7 +37,11 @@ func (l *lock) Fault(err error) queue.Fault {
 
 // explain returns the class of an error, a text in one line, and a hint.
 func (l *lock) explain(err error) *locks.Error {
-	return causes.Explain(err, plain(err), known(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
+	e := causes.Explain(err, plain(err), known(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
+	if noAnswer := isContext(err) || code(err) == codes.Unavailable; noAnswer && !causes.Is[rpctypes.EtcdError](err) {
+		e.Hint = proxy.GRPC(e.Hint, l.settings.endpoints[0])
+	}
+	return e
 }
 
 func isContext(err error) bool {

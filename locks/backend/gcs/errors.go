@@ -15,6 +15,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -38,7 +39,13 @@ func (e *bucketError) Unwrap() error      { return e.error }
 func (e *roomError) Unwrap() error        { return e.error }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault { return caslease.FaultOf(err, known(), plain) }
+func (s *store) Fault(err error) caslease.Fault {
+	f := caslease.FaultOf(err, known(), plain)
+	if causes.Is[*url.Error](err) { // there was no answer
+		f.Hint = proxy.Hint(f.Hint, s.settings.service())
+	}
+	return f
+}
 
 // status returns the HTTP status of an error, or 0 if it has none.
 func status(err error) int {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -51,6 +52,7 @@ func traits(s *settings) caslease.Traits {
 		Follows: follows,
 		Where:   func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
 
+		HintSilent:  proxy.Hint("", s.service()),
 		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
 		HintRecord:  "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + recordKey,
 		HintUnmoved: "leases are judged by the object's metageneration and its time updated, which Cloud Storage moves with each change; use the service itself, or an emulator that does the same",

@@ -1,6 +1,7 @@
 package gcs
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"unicode"
@@ -27,6 +28,9 @@ type settings struct {
 // anonymous reports whether requests are sent without credentials: an emulator needs none,
 // and without TLS they could be read on the way.
 func (s *settings) anonymous() bool { return strings.HasPrefix(s.endpoint, "http://") }
+
+// service returns the address of the service.
+func (s *settings) service() string { return cmp.Or(s.endpoint, "https://storage.googleapis.com") }
 
 // parse reads the URL, and takes what it omits from the environment. All errors
 // wrap locks.ErrUsage.

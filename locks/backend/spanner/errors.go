@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -67,7 +68,13 @@ func (s *store) known() []caslease.Cause {
 }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault { return caslease.FaultOf(err, s.known(), plain) }
+func (s *store) Fault(err error) caslease.Fault {
+	f := caslease.FaultOf(err, s.known(), plain)
+	if unreachable(err) {
+		f.Hint = proxy.GRPC(f.Hint, s.client.settings.service())
+	}
+	return f
+}
 
 // tableSQL returns the statement that creates the table, in the dialect of the database. If
 // the dialect is not known, it is GoogleSQL.

@@ -1,6 +1,7 @@
 package spanner
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"strings"
@@ -91,6 +92,9 @@ func (s *settings) addr() string {
 // anonymous reports whether requests are sent without credentials: an emulator needs none,
 // and without TLS they could be read on the way.
 func (s *settings) anonymous() bool { return strings.HasPrefix(s.endpoint, "http://") }
+
+// service returns the address of the service.
+func (s *settings) service() string { return cmp.Or(s.endpoint, "https://spanner.googleapis.com:443") }
 
 // endpoint returns the address of the service, or "" for its public one.
 func endpoint(u *url.URL, getenv func(string) string) (string, error) {
