@@ -181,9 +181,11 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	return c.http.Do(req)
 }
 
-// decode reads an answer, if it is wanted.
+// decode reads an answer. One that is not wanted is read as well, unless it is long, because
+// only then its connection serves the next request.
 func decode(resp *http.Response, limit int, answer any) error {
 	if answer == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 		return nil
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))

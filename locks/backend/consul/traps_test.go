@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,6 +105,29 @@ func TestLossIsNoticed(t *testing.T) {
 			drive.Release(t, l)
 			s.Ask(http.MethodPut, "/v1/catalog/register", fmt.Sprintf(`{"Node": %q, "Address": "127.0.0.1"}`, s.Node))
 		}
+	}
+}
+
+// TestOneConnection checks that renewals need no new connections.
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var mu sync.Mutex
+	from := map[string]bool{}
+	l := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		from[r.RemoteAddr] = true
+		return false
+	}), options("a"))
+	drive.Hold(t, l)
+	for range 5 {
+		drive.Renew(t, l)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(from) > 4 {
+		t.Errorf("%d connections; the documents say up to four", len(from))
 	}
 }
 
