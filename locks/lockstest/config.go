@@ -47,6 +47,8 @@ type Config struct {
 	// Observed is set if only an observer who has watched a lease for its whole length
 	// knows that it has ended, because the store does not provide the time.
 	Observed bool
+	// NoSlots is set if the backend refuses to open a slot.
+	NoSlots bool
 	// Anonymous is set if the backend cannot report who holds a lock.
 	Anonymous bool
 	// Abilities are exactly those that a handle declares.

@@ -72,7 +72,7 @@ func forgetLeavesNothing(e *env) {
 	if e.can(locks.CanInspect) {
 		w.sees(nil)
 	}
-	others := []string{"x/y", "x#0", "x#1", "X", "x.x", "xx"}
+	others := e.possible([]string{"x/y", "x#0", "x#1", "X", "x.x", "xx"})
 	for _, name := range others {
 		e.use(name)
 	}

@@ -134,7 +134,7 @@ func listReports(e *env) {
 
 // listNames holds locks with similar or odd names. Another store must have none of them.
 func listNames(e *env) {
-	all := append(names(), "x#0", "x.record", "x/record", "record", "2F", "_", "a0")
+	all := e.possible(append(names(), "x#0", "x.record", "x/record", "record", "2F", "_", "a0"))
 	held := e.holdAll(e.u, all)
 	for _, name := range all {
 		if e.can(locks.CanRecord) {

@@ -23,9 +23,17 @@ func names() []string {
 	}
 }
 
+// possible returns those of the names that the backend takes.
+func (e *env) possible(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, slot := locks.CutSlot(name)
+		return e.c.NoSlots && slot >= 0
+	})
+}
+
 // namesAreIndependent holds all of them at once, taken in either order in a new store.
 func namesAreIndependent(e *env) {
-	all := names()
+	all := e.possible(names())
 	areIndependent(e, e.u, all)
 	slices.Reverse(all)
 	var other *url.URL

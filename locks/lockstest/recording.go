@@ -236,7 +236,7 @@ func recordDuringRenew(e *env) {
 // recordsDoNotMix checks records of similar names, of slots, and of names that a
 // backend's own files might have.
 func recordsDoNotMix(e *env) {
-	all := append(names(), "x", "x/y", "x#0", "x#1", "x#2", "x.record", "x/record", "record", "x.last", "x-record", "records/x", "x.rec", "x.ask", "x.txt")
+	all := e.possible(append(names(), "x", "x/y", "x#0", "x#1", "x#2", "x.record", "x/record", "record", "x.last", "x-record", "records/x", "x.rec", "x.ask", "x.txt"))
 	e.each(all, func(name string) {
 		if _, err := e.leaveRecord(name, "of "+name); err != nil {
 			e.Errorf("%s: %v", name, err)

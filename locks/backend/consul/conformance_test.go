@@ -52,7 +52,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t testing.TB, u *url.URL) *url.URL { return at(t, u.Path) },
 		// The suite may take almost this long to see which of two waiters has won. The server
 		// ends a lease after twice the ttl at the latest.
-		TTL: 3 * time.Second, Late: 5 * time.Second, Places: true,
+		TTL: 3 * time.Second, Late: 5 * time.Second, Places: true, NoSlots: s.query != "",
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ testing.TB, u *url.URL, name string) {
 			s.Ask(http.MethodDelete, s.path(u, name), "")
@@ -68,14 +68,14 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Abilities:      consulinfo.Info.Abilities,
 		Adopts:         true,
 		Hostile:        s.hostile(""),
-		HostileRecords: s.hostile("%record"),
-		HostileAsks:    s.hostile("%ask"),
+		HostileRecords: s.hostile("=record"),
+		HostileAsks:    s.hostile("=ask"),
 		HostileEntries: s.foreign(),
 		Connections:    func(_ testing.TB, u *url.URL) int { return s.proxies.Find(u.Host).Open() },
 		Kept:           func(_ testing.TB, u *url.URL) []string { return s.keys(u) },
 		Leftovers: func(_ testing.TB, u *url.URL) (keys []string) {
 			for _, key := range s.keys(u) {
-				if !strings.HasSuffix(key, "%record") && !strings.HasSuffix(key, "%ask") {
+				if !strings.HasSuffix(key, "=record") && !strings.HasSuffix(key, "=ask") {
 					keys = append(keys, key)
 				}
 			}
@@ -93,14 +93,17 @@ func (s *store) keys(u *url.URL) (keys []string) {
 // path returns the path of a lock's key.
 func (s *store) path(u *url.URL, name string) string {
 	if s.query != "" {
-		return pathOf(u, name, "/.lock")
+		return s.pathOf(u, name, "/.lock")
 	}
-	return pathOf(u, name, "")
+	return s.pathOf(u, name, "")
 }
 
 // pathOf returns the path of one of a lock's keys.
-func pathOf(u *url.URL, name, what string) string {
-	return kv(u.Path + "/" + locks.EscapeName(name) + what)
+func (s *store) pathOf(u *url.URL, name, what string) string {
+	if s.query == "" {
+		name = strings.NewReplacer("/", "=2F", ":", "=3A", "@", "=40", "#", "=23").Replace(name)
+	}
+	return kv(u.Path + "/" + name + what)
 }
 
 func kv(key string) string { return (&url.URL{Path: "/v1/kv" + key}).EscapedPath() }
@@ -113,7 +116,7 @@ func (s *store) hostile(what string) (all []func(testing.TB, *url.URL, string)) 
 		`{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 500<<10),
 	} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) {
-			path := pathOf(u, name, what)
+			path := s.pathOf(u, name, what)
 			if what == "" {
 				path = s.path(u, name)
 			}
@@ -126,7 +129,7 @@ func (s *store) hostile(what string) (all []func(testing.TB, *url.URL, string)) 
 // foreign returns functions that write keys under the prefix that are not those of a lock.
 func (s *store) foreign() (all []func(testing.TB, *url.URL)) {
 	for _, key := range []string{
-		"jobs", "jobs%other", "%record", "%ask", "a b/1", "a%20b", "%2f", "a%2F..%record", "é", "x/", "a%record%record", "x/.lock/.lock",
+		"jobs", "jobs=other", "=record", "=ask", "a b/1", "a=20b", "=2f", "a%2Fb", "a=2F..=record", "é", "x/", "a=record=record", "x/.lock/.lock",
 		strings.Repeat("x", locks.MaxName+1), strings.Repeat("x", 500),
 	} {
 		all = append(all, func(_ testing.TB, u *url.URL) { s.Ask(http.MethodPut, kv(u.Path+"/"+key), "x") })

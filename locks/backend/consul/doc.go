@@ -17,7 +17,8 @@
 //	compat=consul-lock
 //	                  the key of a lock is PREFIX/NAME/.lock, with the flags that
 //	                  `consul lock PREFIX/NAME` gives it, so that the two exclude each
-//	                  other; without a prefix it is NAME/.lock
+//	                  other; without a prefix it is NAME/.lock, and a "/" in NAME is one
+//	                  in the key; slots are refused, as `consul lock -n` has others
 //	dc=NAME           the datacenter; any but the agent's own is an error
 //	namespace=NAME    of the keys and the session, in Consul Enterprise
 //	partition=NAME    likewise
@@ -27,7 +28,8 @@
 //	token-file=FILE   has the ACL token
 //
 // What the URL leaves open comes from the variables of the program consul:
-// CONSUL_HTTP_ADDR (host:port, http://…, https://… or unix:///socket),
+// CONSUL_HTTP_ADDR (host:port, http://…, https://… or unix:///socket; without a port 80, or
+// 443 with TLS),
 // CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_HTTP_AUTH (user:password),
 // CONSUL_HTTP_SSL, CONSUL_HTTP_SSL_VERIFY, CONSUL_CACERT, CONSUL_CLIENT_CERT,
 // CONSUL_CLIENT_KEY, CONSUL_TLS_SERVER_NAME, CONSUL_NAMESPACE and CONSUL_PARTITION.
@@ -63,11 +65,11 @@
 //
 // # Record and requests
 //
-// The record of a lock is the key PREFIX/NAME%record. It is written in one
+// The record of a lock is the key PREFIX/NAME=record. It is written in one
 // transaction that checks that our session has the lock's key, and that the record is as
-// we have read it. A request to the holder is PREFIX/NAME%ask, written on the condition
+// we have read it. A request to the holder is PREFIX/NAME=ask, written on the condition
 // that the lock's key has the index which is the holder's token; the holder deletes it. A
-// "/" in NAME is written %2F.
+// "/" in NAME is written =2F, and so on: Consul 1.21.5 refuses some characters in keys.
 //
 // To break a lock is to delete its key if it has the index which is the token. To forget
 // one is to delete record and request in a transaction which checks that the key is free.

@@ -91,6 +91,7 @@ func lasting() []causes.Cause {
 		{Pattern: "Missing node registration", Hint: hintNode},
 		{Pattern: "cross datacenter lock", Hint: hintNode},
 		{Pattern: "No path to datacenter", Hint: "check dc="},
+		{Pattern: "invalid key name", Hint: "this version of Consul refuses some characters in keys: choose another prefix, or with compat= another name"},
 	}
 }
 

@@ -3,9 +3,7 @@ package consul
 import (
 	"context"
 	"errors"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -35,12 +33,7 @@ func (l *lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 // the first after the cursor on.
 func (s *settings) names(keys []string, cursor string) (names []string) {
 	for _, key := range keys {
-		text := strings.TrimPrefix(key, s.folder())
-		if s.compat {
-			text = strings.TrimSuffix(text, lockSuffix)
-		}
-		name, err := url.PathUnescape(strings.TrimSuffix(text, recordSuffix))
-		if err == nil && name > cursor && locks.CheckSlotName(name) == nil && (key == s.key(name) || key == s.under(name)+recordSuffix) {
+		if name := s.name(key); name > cursor {
 			names = append(names, name)
 		}
 	}

@@ -52,14 +52,29 @@ type key struct {
 // keyOf returns the key of the lock of options, under the default prefix.
 func keyOf(t testing.TB, s *consultest.Server) key {
 	t.Helper()
+	return keyAt(t, s, keyPath)
+}
+
+func keyAt(t testing.TB, s *consultest.Server, path string) key {
+	t.Helper()
 	var all []key
-	if err := json.Unmarshal([]byte(s.Ask(http.MethodGet, keyPath, "")), &all); err != nil {
+	if err := json.Unmarshal([]byte(s.Ask(http.MethodGet, path, "")), &all); err != nil {
 		t.Fatal(err)
 	}
 	return all[0]
 }
 
-const keyPath = "/v1/kv/leaderrun/jobs%252Fnightly"
+// newSession makes a session that is not leaderrun's.
+func newSession(t testing.TB, s *consultest.Server, settings string) (id string) {
+	t.Helper()
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(s.Ask(http.MethodPut, "/v1/session/create", settings)), &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.ID
+}
+
+const keyPath = "/v1/kv/leaderrun/jobs=2Fnightly"
 
 // front returns the address of a proxy, which passes on what f does not answer.
 func front(t testing.TB, s *consultest.Server, f func(http.ResponseWriter, *http.Request) (answered bool)) (addr string) {

@@ -2,6 +2,7 @@ package consul
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"strings"
 	"unicode"
@@ -93,7 +94,20 @@ func (s *settings) address(u *url.URL, getenv func(string) string) (secure bool,
 	if s.base = strings.Trim(s.base, "/"); s.base != "" {
 		s.base = "/" + s.base
 	}
-	all, err := hosts.Parse(rest, from, consulinfo.Info.Port)
+	secure, err = locks.Boolean(getenv, "CONSUL_HTTP_SSL", false)
+	if err != nil {
+		return false, err
+	}
+	secure = secure || scheme == "https"
+	port := consulinfo.Info.Port
+	switch {
+	case u.Host != "" || list == "":
+	case secure: // in the variable, no port means what it means to the program consul
+		port = "443"
+	default:
+		port = "80"
+	}
+	all, err := hosts.Parse(rest, from, port)
 	if err != nil {
 		return false, err
 	}
@@ -101,8 +115,7 @@ func (s *settings) address(u *url.URL, getenv func(string) string) (secure bool,
 		return false, locks.Usagef("%s: a session belongs to one agent, so only one address can be given", from)
 	}
 	s.addr = all[0]
-	ssl, err := locks.Boolean(getenv, "CONSUL_HTTP_SSL", false)
-	return scheme == "https" || ssl, err
+	return secure, nil
 }
 
 // newTLS returns nil if TLS is not used. A parameter of the URL that names a file turns it
@@ -185,8 +198,30 @@ func (s *settings) key(name string) string {
 	return s.under(name)
 }
 
-// under returns the key under the prefix that belongs to a name.
-func (s *settings) under(name string) string { return s.folder() + locks.EscapeName(name) }
+// under returns the key under the prefix that belongs to a name. To `consul lock`, a "/" in
+// a name is one in the key.
+func (s *settings) under(name string) string {
+	if s.compat {
+		return s.folder() + name
+	}
+	return s.folder() + escape(name)
+}
+
+// name returns the name to which a key under the prefix belongs, or "" if there is none.
+func (s *settings) name(key string) string {
+	text, record := strings.CutSuffix(strings.TrimPrefix(key, s.folder()), recordSuffix)
+	check := locks.CheckName // there are no slots
+	switch {
+	case !s.compat:
+		text, check = unescape(text), locks.CheckSlotName
+	case !record:
+		text = strings.TrimSuffix(text, lockSuffix)
+	}
+	if check(text) != nil || key != s.key(text) && key != s.under(text)+recordSuffix {
+		return ""
+	}
+	return text
+}
 
 // folder is how the keys of all locks begin.
 func (s *settings) folder() string {
@@ -196,9 +231,33 @@ func (s *settings) folder() string {
 	return s.prefix + "/"
 }
 
-// What follows a lock's name in a key. No escaped name has a "%r" or a "%a" in it.
+// What follows a lock's name in a key. No escaped name has a "=r" or a "=a" in it.
 const (
-	recordSuffix = "%record"
-	askSuffix    = "%ask"
+	recordSuffix = "=record"
+	askSuffix    = "=ask"
 	lockSuffix   = "/.lock" // of `consul lock`
 )
+
+// escape writes a name so that Consul 1.21.5 takes it, which refuses keys with ":", "@", "%",
+// "#" or "..". What is escaped is "=" and two hexadecimal digits; no name has a "=".
+func escape(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case strings.IndexByte("/:@#", c) >= 0, c == '.' && i > 0 && name[i-1] == '.':
+			fmt.Fprintf(&b, "=%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescape undoes what escape does. Of other texts it makes one whose escape is different.
+func unescape(text string) string {
+	name, err := url.PathUnescape(strings.NewReplacer("%", "=", "=", "%").Replace(text))
+	if err != nil {
+		return ""
+	}
+	return name
+}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +48,7 @@ func TestParse(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const local = "127.0.0.1:8500 leaderrun/a%2Fb"
+	const local = "127.0.0.1:8500 leaderrun/a=2Fb"
 	tests := []struct {
 		url  string
 		env  []string
@@ -54,29 +56,32 @@ func TestParse(t *testing.T) {
 	}{
 		{"consul:", nil, local},
 		{"consul://", nil, local},
-		{"consul:///x/y/", nil, "127.0.0.1:8500 x/y/a%2Fb"},
-		{"consul://h", nil, "h:8500 leaderrun/a%2Fb"},
-		{"consul://h:1/x%20y", nil, "h:1 x y/a%2Fb"},
-		{"consul://[::1]", nil, "[::1]:8500 leaderrun/a%2Fb"},
-		{"consul://h?compat=consul-lock", nil, "h:8500 a%2Fb/.lock"},
-		{"consul://h/x?compat=consul-lock", nil, "h:8500 x/a%2Fb/.lock"},
-		{"consul:", []string{"CONSUL_HTTP_ADDR=h:1"}, "h:1 leaderrun/a%2Fb"},
-		{"consul://i", []string{"CONSUL_HTTP_ADDR=h:1"}, "i:8500 leaderrun/a%2Fb"},
-		{"consul:", []string{"CONSUL_HTTP_ADDR=http://h/base/"}, "h:8500/base leaderrun/a%2Fb"},
-		{"consul:", []string{"CONSUL_HTTP_ADDR=https://h"}, `h:8500 leaderrun/a%2Fb tls(ca=false cert=false name="" skip=false)`},
-		{"consul:", []string{"CONSUL_HTTP_ADDR=unix:///run/consul.sock"}, "/run/consul.sock leaderrun/a%2Fb socket"},
+		{"consul:///x/y/", nil, "127.0.0.1:8500 x/y/a=2Fb"},
+		{"consul://h", nil, "h:8500 leaderrun/a=2Fb"},
+		{"consul://h:1/x%20y", nil, "h:1 x y/a=2Fb"},
+		{"consul://[::1]", nil, "[::1]:8500 leaderrun/a=2Fb"},
+		{"consul://h?compat=consul-lock", nil, "h:8500 a/b/.lock"},
+		{"consul://h/x?compat=consul-lock", nil, "h:8500 x/a/b/.lock"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=h:1"}, "h:1 leaderrun/a=2Fb"},
+		{"consul://i", []string{"CONSUL_HTTP_ADDR=h:1"}, "i:8500 leaderrun/a=2Fb"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=http://h/base/"}, "h:80/base leaderrun/a=2Fb"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=h"}, "h:80 leaderrun/a=2Fb"},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=h", "CONSUL_HTTP_SSL=true"}, `h:443 leaderrun/a=2Fb tls(ca=false cert=false name="" skip=false)`},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=https://h:8501"}, `h:8501 leaderrun/a=2Fb tls(ca=false cert=false name="" skip=false)`},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=https://h"}, `h:443 leaderrun/a=2Fb tls(ca=false cert=false name="" skip=false)`},
+		{"consul:", []string{"CONSUL_HTTP_ADDR=unix:///run/consul.sock"}, "/run/consul.sock leaderrun/a=2Fb socket"},
 		{"consul:", []string{"CONSUL_HTTP_TOKEN=t"}, local + " token=t"},
 		{"consul:", []string{"CONSUL_HTTP_TOKEN=t", "CONSUL_HTTP_TOKEN_FILE=" + file}, local + " token=from-file"},
-		{"consul://h?token-file=" + file, nil, "h:8500 leaderrun/a%2Fb token=from-file"},
+		{"consul://h?token-file=" + file, nil, "h:8500 leaderrun/a=2Fb token=from-file"},
 		{"consul:", []string{"CONSUL_HTTP_AUTH=u:p"}, local + " auth=u:p"},
-		{"consul://h?dc=d", nil, "h:8500 leaderrun/a%2Fb query=dc=d"},
-		{"consul://h?namespace=n&partition=p", []string{"CONSUL_NAMESPACE=o"}, "h:8500 leaderrun/a%2Fb query=ns=n&partition=p"},
-		{"consul://h", []string{"CONSUL_NAMESPACE=o", "CONSUL_PARTITION=q"}, "h:8500 leaderrun/a%2Fb query=ns=o&partition=q"},
-		{"consul://h", []string{"CONSUL_HTTP_SSL=true", "CONSUL_HTTP_SSL_VERIFY=false", "CONSUL_TLS_SERVER_NAME=x"}, `h:8500 leaderrun/a%2Fb tls(ca=false cert=false name="x" skip=true)`},
-		{"consul://h", []string{"CONSUL_CACERT=" + ca.CertFile}, "h:8500 leaderrun/a%2Fb"},
-		{"consul://h?tls=true", []string{"CONSUL_CACERT=" + ca.CertFile, "CONSUL_CLIENT_CERT=" + cert, "CONSUL_CLIENT_KEY=" + key}, `h:8500 leaderrun/a%2Fb tls(ca=true cert=true name="" skip=false)`},
-		{"consul://h?cacert=" + ca.CertFile, nil, `h:8500 leaderrun/a%2Fb tls(ca=true cert=false name="" skip=false)`},
-		{"consul://h?tls=false", []string{"CONSUL_HTTP_SSL=true"}, "h:8500 leaderrun/a%2Fb"},
+		{"consul://h?dc=d", nil, "h:8500 leaderrun/a=2Fb query=dc=d"},
+		{"consul://h?namespace=n&partition=p", []string{"CONSUL_NAMESPACE=o"}, "h:8500 leaderrun/a=2Fb query=ns=n&partition=p"},
+		{"consul://h", []string{"CONSUL_NAMESPACE=o", "CONSUL_PARTITION=q"}, "h:8500 leaderrun/a=2Fb query=ns=o&partition=q"},
+		{"consul://h", []string{"CONSUL_HTTP_SSL=true", "CONSUL_HTTP_SSL_VERIFY=false", "CONSUL_TLS_SERVER_NAME=x"}, `h:8500 leaderrun/a=2Fb tls(ca=false cert=false name="x" skip=true)`},
+		{"consul://h", []string{"CONSUL_CACERT=" + ca.CertFile}, "h:8500 leaderrun/a=2Fb"},
+		{"consul://h?tls=true", []string{"CONSUL_CACERT=" + ca.CertFile, "CONSUL_CLIENT_CERT=" + cert, "CONSUL_CLIENT_KEY=" + key}, `h:8500 leaderrun/a=2Fb tls(ca=true cert=true name="" skip=false)`},
+		{"consul://h?cacert=" + ca.CertFile, nil, `h:8500 leaderrun/a=2Fb tls(ca=true cert=false name="" skip=false)`},
+		{"consul://h?tls=false", []string{"CONSUL_HTTP_SSL=true"}, "h:8500 leaderrun/a=2Fb"},
 	}
 	for _, bad := range []string{
 		"consul://token@h", "consul://h,i", "consul://h:0", "consul://h/a//b", "consul://h/a/../b", "consul://h/%1b", "consul://h/%ff",
@@ -115,6 +120,48 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s %q: %v", tt.url, tt.env, err)
 		case tt.want != "" && s.String() != tt.want:
 			t.Errorf("%s %q:\n got %s\nwant %s", tt.url, tt.env, s, tt.want)
+		}
+	}
+}
+
+// TestKeys checks that Consul 1.21.5 takes all keys, with the check that it was published with,
+// that later versions see no path traversal in them, that no two are the same, and that a key
+// says its name.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	published := regexp.MustCompile(`^[a-zA-Z0-9,_./\-?&=]+$`)
+	names := []string{
+		"a", "A", "a.b_c-d", "db/backup", "db=2Fbackup", "a:b", "me@host", "x../y", "x/..y", "a..b", "a...b", "a.=2Eb", "...", "a/b:c@d..e", "a#b",
+		"record", "ask", "a.lock", ".lock", "a/.lock", "a/.lock/b", strings.Repeat("/a@:", 50)[1:],
+	}
+	for _, name := range slices.Clone(names) {
+		for slot := range 3 {
+			names = append(names, locks.SlotName(name, slot))
+		}
+	}
+	for _, compat := range []bool{false, true} {
+		s := &settings{prefix: "leaderrun", compat: compat}
+		seen := map[string]string{}
+		for _, name := range names {
+			if _, slot := locks.CutSlot(name); locks.CheckSlotName(name) != nil || compat && slot >= 0 {
+				continue
+			}
+			for _, key := range []string{s.key(name), s.under(name) + recordSuffix, s.under(name) + askSuffix} {
+				if other, ok := seen[key]; ok {
+					t.Errorf("%q and %q have the same key %s", name, other, key)
+				}
+				seen[key] = name
+				if !compat && (!published.MatchString(key) || strings.Contains(key, "..")) {
+					t.Errorf("%q: Consul 1.21.5 refuses the key %s", name, key)
+				}
+				want := name
+				if strings.HasSuffix(key, askSuffix) {
+					want = "" // in no list
+				}
+				if got := s.name(key); got != want {
+					t.Errorf("the key %s is of %q; want %q", key, got, want)
+				}
+			}
 		}
 	}
 }

@@ -68,34 +68,34 @@ func TestLossIsNoticed(t *testing.T) {
 		}
 		return r.Context().Err() != nil
 	})
-	for name, end := range map[string]func(key){
-		"session destroyed": func(k key) { s.Ask(http.MethodPut, "/v1/session/destroy/"+k.Session, "") },
-		"node deregistered": func(key) { s.Ask(http.MethodPut, "/v1/catalog/deregister", `{"Node": "n1"}`) },
-		"key deleted":       func(key) { s.Ask(http.MethodDelete, keyPath, "") },
-		"key unlocked":      func(k key) { s.Ask(http.MethodPut, keyPath+"?release="+k.Session, "") },
-		"key stolen": func(k key) {
-			s.Ask(http.MethodPut, keyPath+"?release="+k.Session, "")
-			var made struct{ ID string }
-			_ = json.Unmarshal([]byte(s.Ask(http.MethodPut, "/v1/session/create", `{"TTL": "1s", "LockDelay": "0s", "NodeChecks": []}`)), &made)
-			s.Ask(http.MethodPut, keyPath+"?acquire="+made.ID, "")
+	last := uint64(0)
+	for name, end := range map[string]func(path string, k key){
+		"session destroyed": func(_ string, k key) { s.Ask(http.MethodPut, "/v1/session/destroy/"+k.Session, "") },
+		"node deregistered": func(string, key) { s.Ask(http.MethodPut, "/v1/catalog/deregister", `{"Node": "n1"}`) },
+		"key deleted":       func(path string, _ key) { s.Ask(http.MethodDelete, path, "") },
+		"key unlocked":      func(path string, k key) { s.Ask(http.MethodPut, path+"?release="+k.Session, "") },
+		"key stolen": func(path string, k key) {
+			s.Ask(http.MethodPut, path+"?release="+k.Session, "")
+			s.Ask(http.MethodPut, path+"?acquire="+newSession(t, s, `{"TTL": "1s", "LockDelay": "0s", "NodeChecks": []}`), "")
 		},
 	} {
-		watches, renews := handle(t, s.URL(), options("a")), handle(t, "consul://"+unwatched, options("b"))
-		last := uint64(0)
-		for _, l := range []locks.Lock{watches, renews} {
-			var g locks.Grant
-			drive.Eventually(t, drive.Patience, "the lock is free", func() bool {
-				var err error
-				g, err = l.Acquire(drive.Context(t), true)
-				return err == nil
-			})
+		for _, watched := range []bool{true, false} {
+			o := options("a")
+			o.Name = fmt.Sprint(strings.ReplaceAll(name, " ", "-"), watched) // some of these leave the key
+			addr := s.Addr()
+			if !watched {
+				addr = unwatched
+			}
+			l := handle(t, "consul://"+addr, o)
+			g := drive.Hold(t, l)
 			if g.Token <= last {
 				t.Errorf("%s: token %d after %d", name, g.Token, last)
 			}
 			last = g.Token
 			drive.Renew(t, l)
-			end(keyOf(t, s))
-			if l == renews {
+			path := "/v1/kv/leaderrun/" + o.Name
+			end(path, keyAt(t, s, path))
+			if !watched {
 				if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
 					t.Errorf("%s: renewed: %v", name, err)
 				}
@@ -183,16 +183,15 @@ func TestReleaseUnconfirmed(t *testing.T) {
 func TestLockDelay(t *testing.T) {
 	t.Parallel()
 	s := consultest.Start(t, consultest.Options{})
-	var made struct{ ID string }
-	_ = json.Unmarshal([]byte(s.Ask(http.MethodPut, "/v1/session/create", `{"LockDelay": "2s", "Behavior": "delete", "NodeChecks": []}`)), &made)
-	s.Ask(http.MethodPut, keyPath+"?acquire="+made.ID, "")
+	session := newSession(t, s, `{"LockDelay": "2s", "Behavior": "delete", "NodeChecks": []}`)
+	s.Ask(http.MethodPut, keyPath+"?acquire="+session, "")
 	ctx, cancel := context.WithCancel(drive.Context(t))
 	defer cancel()
 	o := options("a")
 	o.TTL = 10 * time.Second // a waiter looks again after a fifteenth of it
 	_, done := campaign(ctx, t, s.URL(), o)
 	begun := time.Now()
-	s.Ask(http.MethodPut, "/v1/session/destroy/"+made.ID, "")
+	s.Ask(http.MethodPut, "/v1/session/destroy/"+session, "")
 	if _, err := handle(t, s.URL(), options("b")).Acquire(ctx, true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("got %v; want ErrHeld", err)
 	}
@@ -213,7 +212,7 @@ func TestRecordLeavesTheToken(t *testing.T) {
 	}
 	drive.Ask(t, l, g.Token, "resign")
 	drive.IsAsked(t, l, "resign")
-	request := func() string { return s.Ask(http.MethodGet, keyPath+"%25ask", "") }
+	request := func() string { return s.Ask(http.MethodGet, keyPath+"=ask", "") }
 	drive.Eventually(t, drive.Patience, "a request that was received is deleted", func() bool { return request() == "" })
 	drive.Ask(t, l, g.Token-1, "resign") // which could overwrite one to the holder
 	if got := request(); got != "" {
@@ -287,16 +286,16 @@ func TestRequestToALaterHolder(t *testing.T) {
 	s := consultest.Start(t, consultest.Options{})
 	var seen atomic.Int64 // the greatest index from which the holder waits
 	l := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
-		if strings.HasSuffix(r.URL.Path, "%ask") {
+		if strings.HasSuffix(r.URL.Path, "=ask") {
 			index, _ := strconv.ParseInt(r.URL.Query().Get("index"), 10, 64)
 			seen.Store(max(seen.Load(), index))
 		}
 		return false
 	}), options("a"))
 	g := drive.Hold(t, l)
-	s.Ask(http.MethodPut, keyPath+"%25ask", fmt.Sprintf(`{"token": %d, "text": "resign"}`, g.Token+1000))
+	s.Ask(http.MethodPut, keyPath+"=ask", fmt.Sprintf(`{"token": %d, "text": "resign"}`, g.Token+1000))
 	drive.Eventually(t, drive.Patience, "the holder has seen the request", func() bool { return seen.Load() > int64(g.Token) })
-	if got := s.Ask(http.MethodGet, keyPath+"%25ask?raw", ""); !strings.Contains(got, "resign") {
+	if got := s.Ask(http.MethodGet, keyPath+"=ask?raw", ""); !strings.Contains(got, "resign") {
 		t.Errorf("a request to a later holder is gone: %q", got)
 	}
 }
@@ -305,12 +304,12 @@ func TestRequestToALaterHolder(t *testing.T) {
 func TestConsulLockFlags(t *testing.T) {
 	t.Parallel()
 	s := consultest.Start(t, consultest.Options{})
-	s.Ask(http.MethodPut, "/v1/kv/jobs%252Fnightly/.lock?flags=1", "semaphore")
+	s.Ask(http.MethodPut, "/v1/kv/jobs/nightly/.lock?flags=1", "semaphore")
 	_, err := handle(t, s.URL()+"?compat=consul-lock", options("a")).Acquire(drive.Context(t), false)
 	if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), "its flags are 0x1") {
 		t.Errorf("got %v", err)
 	}
-	if got := s.Ask(http.MethodGet, "/v1/kv/jobs%252Fnightly/.lock?raw", ""); got != "semaphore" {
+	if got := s.Ask(http.MethodGet, "/v1/kv/jobs/nightly/.lock?raw", ""); got != "semaphore" {
 		t.Errorf("the key is %q now", got)
 	}
 }
