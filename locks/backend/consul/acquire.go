@@ -106,40 +106,42 @@ func (e *entry) join(ctx context.Context) (queue.View, error) {
 
 // look reads the key, unless Await or Enter has just done so.
 func (e *entry) look(ctx context.Context) (err error) {
-	if e.fresh {
-		e.fresh = false
-		return nil
+	if !e.fresh {
+		e.seen, e.index, err = e.lock.client.block(ctx, e.lock.key, 0, 0)
 	}
-	e.seen, e.index, err = e.lock.client.block(ctx, e.lock.key, 0, 0)
+	e.fresh = false
+	if err == nil {
+		err = e.lock.foreign(e.seen)
+	}
 	return err
 }
 
-// acquire locks the key, which was free when we looked. A request whose outcome is not
-// known is repeated as it was, which changes nothing if our session has the key already.
+// foreign returns an error if somebody else uses the key for something. Keys of ours are never
+// without a session, unless somebody has unlocked one by hand; those of `consul lock` are.
+func (l *lock) foreign(p *pair) error {
+	switch s := l.client.settings; {
+	case p == nil, p.held(), p.Flags == s.flags():
+		return nil
+	case s.compat:
+		return locks.Usagef("the key %s is not a lock of `consul lock`: its flags are %#x; nothing of it was changed", l.key, p.Flags)
+	}
+	return locks.Usagef("the key %s was not made by leaderrun; nothing of it was changed; choose another prefix", l.key)
+}
+
+// acquire locks the key, if it is still as we saw it, free. So a request that arrives late, or
+// twice, changes nothing.
 func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
-	if e.label == nil {
-		e.label = queue.NewLabel(e.lock.o)
-	}
-	lock := op{Verb: "lock", Key: e.lock.key, Value: e.label, Session: session}
-	if e.lock.client.settings.compat {
-		lock.Flags = lockFlags
-		if e.seen != nil && e.seen.Flags != lockFlags {
-			return nil, locks.Usagef("the key %s is not a lock of `consul lock`: its flags are %#x", e.lock.key, e.seen.Flags)
-		}
-	}
-	all, err := e.lock.client.transact(ctx, lock)
+	lock := op{Verb: "lock", Key: e.lock.key, Value: queue.NewLabel(e.lock.o), Flags: e.lock.client.settings.flags(), Session: session}
+	all, err := e.lock.client.transact(ctx, as(e.seen, e.lock.key), lock)
 	refusal, refused := errors.AsType[*conflict](err)
-	if err == nil || refused {
-		e.label = nil // the outcome is known
-	}
 	switch {
 	case err == nil && len(all) == 0:
 		return nil, &statusError{http.StatusForbidden, "Permission denied: the token may write the key but not read it"}
 	case err == nil:
-		return all[0], nil
+		return all[len(all)-1], nil
 	case !refused:
 		return nil, err
-	case strings.Contains(refusal.What, "lock is already held"):
+	case first(err), strings.Contains(refusal.What, "lock is already held"):
 		return nil, errQuicker
 	case strings.Contains(refusal.What, "due to lock delay"):
 		return nil, errDelayed
@@ -149,8 +151,13 @@ func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
 	return nil, err
 }
 
-// lockFlags are those by which `consul lock` knows its keys.
-const lockFlags = 0x2ddccbc058a50c18
+// as is the operation that makes a transaction fail unless the key is as it was seen.
+func as(p *pair, key string) op {
+	if p == nil {
+		return op{Verb: "check-not-exists", Key: key}
+	}
+	return op{Verb: "check-index", Key: key, Index: p.ModifyIndex}
+}
 
 // view returns what we have seen. While the server gives the key to nobody, somebody else
 // counts as the holder.

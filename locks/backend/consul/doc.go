@@ -2,7 +2,9 @@
 //
 // A lock is one key, PREFIX/NAME. The contender whose session has locked it leads. There is
 // no queue. The value of the key is a label for people, written in the step that locks it.
-// When the session ends, for whatever reason, the server deletes the key in the same step.
+// When the session ends, for whatever reason, the server deletes the key in the same step. The
+// key's flags say that it is ours. A key that nobody has locked and that does not have them
+// is somebody else's: it is refused, and not changed.
 //
 // # URL
 //
@@ -54,9 +56,10 @@
 // can confirm one renewal that the new leader does not know of. But the new leader has
 // restarted all sessions, and lets each last for twice its ttl.
 //
-// A request to lock the key that was not answered is repeated as it was, by the same
-// session, which changes nothing if it had been done. To undo is to end the session: a
-// request that arrives later finds none, and fails.
+// A request to lock the key demands that the key is as it was seen. So one that was not
+// answered can be repeated: if it had been done, the other changes nothing, and we find the
+// key with our session. To undo is to end the session: a request that arrives later finds
+// none, and fails.
 //
 // Waiters keep a session, and wait for a change of the key by a blocking query, which is a
 // consistent read, too. Consul reports changes of the store as a whole, so an answer counts

@@ -23,8 +23,7 @@ type entry struct {
 	seen    *pair
 	fresh   bool // Look need not read the key again
 	index   uint64
-	delayed bool   // the key is free, but a lock delay is not over
-	label   []byte // of a request to lock the key whose outcome is not known; nil: there is none
+	delayed bool // the key is free, but a lock delay is not over
 
 	closed bool // the session has certainly ended; only Leave uses it
 

@@ -105,17 +105,17 @@ func (l *lock) Break(ctx context.Context, token uint64) error {
 func (l *lock) Forget(ctx context.Context) error {
 	return l.retry(ctx, func(ctx context.Context) error {
 		p, err := l.client.read(ctx, l.key)
-		if err != nil {
-			return err
-		}
-		unheld := op{Verb: "check-not-exists", Key: l.key}
 		switch {
+		case err != nil:
+			return err
 		case p.held():
 			return &locks.HeldError{Status: line(p).Status()}
-		case p != nil:
-			unheld = op{Verb: "delete-cas", Key: l.key, Index: p.ModifyIndex}
 		}
-		_, err = l.client.transact(ctx, unheld, op{Verb: "delete", Key: l.recordKey()}, op{Verb: "delete", Key: l.askKey()})
+		if err := l.foreign(p); err != nil {
+			return err
+		}
+		_, err = l.client.transact(ctx, as(p, l.key),
+			op{Verb: "delete", Key: l.key}, op{Verb: "delete", Key: l.recordKey()}, op{Verb: "delete", Key: l.askKey()})
 		return err
 	})
 }

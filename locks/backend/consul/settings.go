@@ -223,6 +223,14 @@ func (s *settings) name(key string) string {
 	return text
 }
 
+// flags are those of the lock's key. Without them a key that nobody has locked is not ours.
+func (s *settings) flags() uint64 {
+	if s.compat {
+		return consulLockFlags
+	}
+	return ourFlags
+}
+
 // folder is how the keys of all locks begin.
 func (s *settings) folder() string {
 	if s.prefix == "" {
@@ -236,6 +244,11 @@ const (
 	recordSuffix = "=record"
 	askSuffix    = "=ask"
 	lockSuffix   = "/.lock" // of `consul lock`
+)
+
+const (
+	consulLockFlags = 0x2ddccbc058a50c18 // by which `consul lock` knows its keys
+	ourFlags        = 0x6c65616465727275 // "leaderru"
 )
 
 // escape writes a name so that Consul 1.21.5 takes it, which refuses keys with ":", "@", "%",

@@ -108,6 +108,54 @@ func TestLossIsNoticed(t *testing.T) {
 	}
 }
 
+// TestForeignKey checks that a key of somebody else is not changed, whether or not it is
+// locked, and that the error says which.
+func TestForeignKey(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	s.Ask(http.MethodPut, keyPath, "host=db1")
+	l := handle(t, s.URL(), options("a"))
+	before := keyOf(t, s)
+	for name, call := range map[string]func() error{
+		"try":     func() error { _, err := l.Acquire(drive.Context(t), true); return err },
+		"acquire": func() error { _, err := l.Acquire(drive.Context(t), false); return err },
+		"forget":  func() error { return l.Forget(drive.Context(t)) },
+	} {
+		if err := call(); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), "the key leaderrun/jobs=2Fnightly was not made by leaderrun; nothing of it was changed") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if got := keyOf(t, s); got != before {
+		t.Errorf("the key was %+v, and is %+v", before, got)
+	}
+	s.Ask(http.MethodPut, keyPath+"?acquire="+newSession(t, s, `{"NodeChecks": []}`), "locked")
+	if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("locked by another program: got %v", err)
+	}
+	if got := s.Ask(http.MethodGet, keyPath+"?raw", ""); got != "locked" {
+		t.Errorf("the key is %q now", got)
+	}
+}
+
+// TestKeyOfAnother checks that a key which somebody writes after we have seen that there is
+// none is not overwritten.
+func TestKeyOfAnother(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	l := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/v1/txn" {
+			s.Ask(http.MethodPut, keyPath, "host=db1")
+		}
+		return false
+	}), options("a"))
+	if _, err := l.Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUsage) {
+		t.Errorf("got %v", err)
+	}
+	if got := s.Ask(http.MethodGet, keyPath+"?raw", ""); got != "host=db1" {
+		t.Errorf("the key is %q now", got)
+	}
+}
+
 // TestOneConnection checks that renewals need no new connections.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
