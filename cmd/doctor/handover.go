@@ -117,5 +117,6 @@ func notRisen(name string, before, after uint64) *Check {
 	return &c
 }
 
-// patienceFor returns how long to wait for the end of a lease.
-func patienceFor(g locks.Grant) time.Duration { return g.TTL + handOverPatience }
+// patienceFor returns how long to wait for the end of a lease. With Consul, nobody gets the lock
+// for three times as long.
+func patienceFor(g locks.Grant) time.Duration { return 3*g.TTL + handOverPatience }

@@ -121,6 +121,9 @@ func (s *session) run(r *options.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkBackend(backend); err != nil {
+		return err
+	}
 	command := proc.Command{Args: args, Env: os.Environ()}
 	if command.Path, err = proc.Find(args[0]); err != nil {
 		return misnamed(r.Line, args[0], err)

@@ -59,6 +59,32 @@ func (k *contender) isUnharmed() {
 	k.e.open("another").refused()
 }
 
+// opened returns how long it may take until a lock whose term of the given length was broken
+// is granted again.
+func (e *env) opened(ttl time.Duration) time.Duration {
+	if e.c.Delayed {
+		return ttl + e.late()
+	}
+	return e.prompt + e.c.Polling
+}
+
+// holdsNext gets the lock after a term of the given length was broken.
+func (k *contender) holdsNext(ttl time.Duration) {
+	k.e.Helper()
+	if !k.e.c.Delayed {
+		k.hold()
+		return
+	}
+	early := k.e.now().Add(ttl / 2)
+	err := error(nil)
+	if !within(k.e.opened(ttl), func() bool { _, err = k.try(); return !errors.Is(err, locks.ErrHeld) }) || err != nil {
+		k.e.Fatalf("%s: acquire after a broken term: %v", k.o.Holder, err)
+	}
+	if k.e.now() < early {
+		k.e.Errorf("%s got the lock while the holder of a broken term of %v may still trust it", k.o.Holder, ttl)
+	}
+}
+
 // comesAfter checks a grant that follows a broken term.
 func (k *contender) comesAfter(broken *contender) {
 	k.e.Helper()
@@ -87,7 +113,7 @@ func breakEndsTheTerm(e *env) {
 		a.cannotWrite("the former holder", "kept")
 	}
 	b := e.open("b")
-	b.hold()
+	b.holdsNext(a.grant.TTL)
 	b.comesAfter(a)
 	a.release() // of a lock that is no longer its own
 	b.isUnharmed()
@@ -98,6 +124,9 @@ func breakEndsTheTerm(e *env) {
 	}
 	c.breaks(c.grant.Token) // its own term
 	c.losesTheLock()
+	last := e.open("last")
+	last.holdsNext(c.grant.TTL)
+	last.release()
 	e.free()
 }
 
@@ -139,7 +168,7 @@ func breakRepeated(e *env) {
 	w.cannotBreak("once more", a.grant.Token)
 	other.cannotBreak("by another", a.grant.Token)
 	b := e.open("b")
-	b.hold()
+	b.holdsNext(a.grant.TTL)
 	b.comesAfter(a)
 	w.cannotBreak("with a new holder", a.grant.Token)
 	b.isUnharmed()
@@ -160,14 +189,14 @@ func breakWithWaiters(e *env) {
 	w.breaks(a.grant.Token)
 	a.losesTheLock()
 	first, second := b, c
-	e.eventually(e.prompt+e.c.Polling, "a waiter has the lock", func() bool { return !b.pending() || !c.pending() })
+	e.eventually(e.opened(a.grant.TTL), "a waiter has the lock", func() bool { return !b.pending() || !c.pending() })
 	if b.pending() {
 		first, second = c, b
 	}
 	first.won(e.prompt)
 	first.k.comesAfter(a)
 	w.breaks(first.k.grant.Token)
-	second.won(e.prompt + e.c.Polling)
+	second.won(e.opened(first.k.grant.TTL))
 	second.k.comesAfter(first.k)
 	second.k.isUnharmed()
 	second.k.release()
@@ -204,7 +233,7 @@ func breakDuringTakeover(e *env) {
 		if broken > 1 {
 			e.Errorf("one term was broken %d times", broken)
 		}
-		b.won(e.prompt + e.c.Polling)
+		b.won(e.opened(a.grant.TTL))
 		pause(e.wakes / 2) // the harm may still be on its way
 		b.k.isUnharmed()
 		b.k.release()
@@ -224,7 +253,7 @@ func breakOfTheCutOff(e *env) {
 	w := e.openWith(e.twin(), e.options("operator"))
 	w.breaks(a.grant.Token)
 	b := e.openWith(e.twin(), e.longer("b"))
-	b.hold()
+	b.holdsNext(a.grant.TTL)
 	b.comesAfter(a)
 	heal()
 	var err error

@@ -73,6 +73,9 @@ type Config struct {
 	// only from package time. Each test then runs in a bubble of testing/synctest, where
 	// waiting for the end of a lease costs nothing.
 	Simulated bool
+	// Delayed is set if nobody gets the lock for a whole lease after a term was broken: the
+	// server keeps everybody out.
+	Delayed bool
 	// Late is how much later than its TTL the server may end a lease. 0 means 2 s.
 	Late time.Duration
 

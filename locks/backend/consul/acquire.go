@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -42,13 +43,13 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 		NodeChecks                     []string
 	}{
 		Name: "leaderrun " + e.lock.o.Name, TTL: ttl.String(), Behavior: "delete",
-		LockDelay:  "0s",       // its default is 15 s, in which nobody gets a lock that was released
+		LockDelay:  min(ttl, maxLockDelay).String(),
 		NodeChecks: []string{}, // its default ends the session as soon as others cannot reach the agent
 	}
 	var answer struct{ ID string }
 	sent := clock.Boot{}.Now()
 	_, err := e.lock.client.put(ctx, "/v1/session/create", body, maxAnswer, &answer)
-	if least := leastTTL(err); least > ttl {
+	if least := leastTTL(err); least > ttl && least <= maxLockDelay {
 		return e.begin(ctx, least)
 	}
 	if err == nil && answer.ID == "" {
@@ -60,6 +61,11 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 	e.started(term{Session: answer.ID, TTL: ttl}, sent)
 	return nil
 }
+
+// maxLockDelay is the longest that Consul grants. When a session ends early, the delay keeps
+// everybody out for as long as its holder may trust the lease: a holder whose agent is dead
+// does not learn of the end. With a longer lease, the core demands a strict takeover.
+var maxLockDelay = consulinfo.Info.FastTTL
 
 // tooShort is how a server says what its session_ttl_min is.
 var tooShort = regexp.MustCompile(`Invalid Session TTL .* must be between \[([0-9a-z.]+)=`)
@@ -131,6 +137,9 @@ func (l *lock) foreign(p *pair) error {
 // acquire locks the key, if it is still as we saw it, free. So a request that arrives late, or
 // twice, changes nothing.
 func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
+	e.mu.Lock()
+	e.tried = true
+	e.mu.Unlock()
 	lock := op{Verb: "lock", Key: e.lock.key, Value: queue.NewLabel(e.lock.o), Flags: e.lock.client.settings.flags(), Session: session}
 	all, err := e.lock.client.transact(ctx, as(e.seen, e.lock.key), lock)
 	refusal, refused := errors.AsType[*conflict](err)
@@ -143,7 +152,7 @@ func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
 		return nil, err
 	case first(err), strings.Contains(refusal.What, "lock is already held"):
 		return nil, errQuicker
-	case strings.Contains(refusal.What, "due to lock delay"):
+	case isDelay(err):
 		return nil, errDelayed
 	case strings.Contains(refusal.What, "invalid session"):
 		return nil, errExpired
@@ -163,7 +172,7 @@ func as(p *pair, key string) op {
 // counts as the holder.
 func (e *entry) view() (v queue.View) {
 	if e.delayed {
-		v.Head = &queue.Head{}
+		v.Head = &queue.Head{Label: []byte(`{"holder": "nobody; a lock delay"}`)}
 		return v
 	}
 	v.Line = line(e.seen)

@@ -51,8 +51,8 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		URL:  func(t testing.TB) *url.URL { return at(t, fmt.Sprintf("/test %d", s.tests.Add(1))) },
 		Twin: func(t testing.TB, u *url.URL) *url.URL { return at(t, u.Path) },
 		// The suite may take almost this long to see which of two waiters has won. The server
-		// ends a lease after twice the ttl at the latest.
-		TTL: 3 * time.Second, Late: 5 * time.Second, Places: true, NoSlots: s.query != "",
+		// ends a lease after twice the ttl, and grants another after the lock delay.
+		TTL: 3 * time.Second, Late: 8 * time.Second, Delayed: true, Places: true, NoSlots: s.query != "",
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ testing.TB, u *url.URL, name string) {
 			s.Ask(http.MethodDelete, s.path(u, name), "")

@@ -40,13 +40,18 @@
 //
 // # Liveness
 //
-// The session has the ttl, no health checks, and a lock delay of 0. All three are given
-// explicitly: with Consul's defaults the session ends as soon as other nodes cannot reach
-// the agent, and nobody gets a lock for 15 s after a release. A strict takeover does not
-// use the lock delay either, because it would also delay a release; leaderrun waits for the
-// end of the former lease itself, as on every backend. The server ends a session that is
-// not renewed after one to two times its ttl. It ends it earlier if the agent's node is
-// deregistered, as when the agent leaves; then the holder learns of it at once.
+// The session has the ttl, no health checks (with Consul's default it ends as soon as other
+// nodes cannot reach the agent), and a lock delay as long as the ttl, at most 60 s. The server
+// ends a session that is not renewed after twice its ttl. It ends it earlier if somebody
+// destroys it, or if the agent's node is deregistered, as when the agent leaves, or after
+// `consul force-leave`. Then the holder learns of it at once, unless its agent is dead; so
+// nobody gets the key until the lock delay is over. With a ttl above 60 s the delay is too
+// short, and the core demands a strict takeover.
+//
+// The delay begins when a session ends that has the key. A release deletes the key first, in a
+// transaction which checks that our session has it, and is not followed by a delay. Nor is
+// the end of a waiter's session. The servers keep delays in memory: one that has been restored
+// from a snapshot since knows of none, and one that reads its log again begins them anew.
 //
 // Only Renew extends a session. A server that has just become the leader, and has not yet
 // read all of its log, answers that there is no such session; so a consistent read must
@@ -58,8 +63,8 @@
 //
 // A request to lock the key demands that the key is as it was seen. So one that was not
 // answered can be repeated: if it had been done, the other changes nothing, and we find the
-// key with our session. To undo is to end the session: a request that arrives later finds
-// none, and fails.
+// key with our session. To undo is to delete the key, if our session has it, and to end the
+// session: a request that arrives later finds none, and fails.
 //
 // Waiters keep a session, and wait for a change of the key by a blocking query, which is a
 // consistent read, too. Consul reports changes of the store as a whole, so an answer counts
@@ -74,14 +79,15 @@
 // that the lock's key has the index which is the holder's token; the holder deletes it. A
 // "/" in NAME is written =2F, and so on: Consul 1.21.5 refuses some characters in keys.
 //
-// To break a lock is to delete its key if it has the index which is the token. To forget
+// To break a lock is to write its key as it is, if it has the index which is the token, and
+// to end its session, so that the lock delay protects its holder. To forget
 // one is to delete record and request in a transaction which checks that the key is free.
 //
 // # Fencing token
 //
 // The token is the ModifyIndex that the key got when it was locked: the index of the
 // servers' log, which rises with every write of the datacenter. Nothing
-// has to be kept for it, and leaderrun never writes the key again.
+// has to be kept for it, and its holder never writes the key again.
 //
 // # Permissions
 //
@@ -90,7 +96,8 @@
 //	key_prefix "leaderrun/" { policy = "write" }
 //	session_prefix "" { policy = "write" }
 //
-// The second can be limited to the node of the agent: session "NODE". To inspect, list and
+// The second can be limited to the node of the agent: session "NODE". To break a lock, it must
+// be that of the holder's agent. To inspect, list and
 // watch, read is enough. Without more, a probe cannot tell the version of the servers
 // (agent_prefix "" { policy = "read" }).
 //

@@ -30,6 +30,7 @@ type entry struct {
 	mu      sync.Mutex
 	session string        // "": none (yet)
 	token   uint64        // 0: we do not lead (yet)
+	tried   bool          // a request to lock the key was sent
 	expires clock.Instant // when the session may have ended, unless it is renewed
 }
 
@@ -66,7 +67,7 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 // then on the campaign ends when nobody renews it.
 func (e *entry) started(t term, sent clock.Instant) {
 	e.mu.Lock()
-	e.session, e.token, e.expires = t.Session, t.Token, sent.Add(t.TTL)
+	e.session, e.token, e.tried, e.expires = t.Session, t.Token, t.Token != 0, sent.Add(t.TTL)
 	e.mu.Unlock()
 	e.campaign.Granted(t.TTL)
 	e.campaign.Spawn(e.expire)
@@ -120,7 +121,7 @@ func (e *entry) Renew(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !found:
-		if err := e.gone(ctx, session); err != nil {
+		if err := e.lock.client.gone(ctx, session); err != nil {
 			return err
 		}
 		return errExpired
@@ -144,9 +145,9 @@ var errNotYet = errors.New("the server that leads has not yet read its log")
 
 // gone returns nil if there is certainly no such session. A server that has just become the
 // leader answers requests to renew or end a session from the part of its log that it has read.
-func (e *entry) gone(ctx context.Context, session string) error {
+func (c *client) gone(ctx context.Context, session string) error {
 	var all []struct{}
-	_, err := e.lock.client.get(ctx, "/v1/session/info/"+session, 0, 0, &all)
+	_, err := c.get(ctx, "/v1/session/info/"+session, 0, 0, &all)
 	if err == nil && len(all) > 0 {
 		return errNotYet
 	}
@@ -189,25 +190,48 @@ func (e *entry) Update(context.Context) error { return nil }
 // End implements [queue.Entry].
 func (e *entry) End(error) {}
 
-// Leave implements [queue.Entry]. With its session the server deletes our key. A request
-// to lock it that arrives later finds no session, and fails. If the request has an answer, only
-// a read that contradicts it counts: see gone.
+// Leave implements [queue.Entry]. After a session that ends with its key, Consul keeps
+// everybody out for the lock delay, so the key is deleted first. Once that is done the lock is
+// free, whatever becomes of the session. If the session did not have the key, a request to
+// lock it may still be under way: it must find no session. If the request to end that has an
+// answer, only a read that contradicts it counts: see gone.
 func (e *entry) Leave(ctx context.Context) error {
-	session, _ := e.ours()
+	e.mu.Lock()
+	session, tried := e.session, e.tried
+	e.mu.Unlock()
 	if session == "" || e.closed {
 		return nil
 	}
-	return e.lock.retry(ctx, func(ctx context.Context) error {
+	return e.lock.retry(ctx, func(ctx context.Context) (err error) {
 		ctx, cancel := backoff.Try(ctx)
 		defer cancel()
-		_, err := e.lock.client.put(ctx, "/v1/session/destroy/"+session, nil, 0, nil)
+		free := false
+		if tried {
+			if free, err = e.unlock(ctx, session); err != nil && transient(err) {
+				return err
+			}
+		}
+		_, err = e.lock.client.put(ctx, "/v1/session/destroy/"+session, nil, 0, nil)
 		if err == nil {
-			err = e.gone(ctx, session)
+			if !free {
+				err = e.lock.client.gone(ctx, session)
+			}
 			e.closed = !errors.Is(err, errNotYet)
 		}
-		if e.closed {
+		if free || e.closed {
 			return nil
 		}
 		return err
 	})
+}
+
+// unlock deletes the key if our session has it, and reports whether it had.
+func (e *entry) unlock(ctx context.Context, session string) (deleted bool, err error) {
+	_, err = e.lock.client.transact(ctx,
+		op{Verb: "check-session", Key: e.lock.key, Session: session},
+		op{Verb: "delete", Key: e.lock.key})
+	if first(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

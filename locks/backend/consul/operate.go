@@ -3,6 +3,7 @@ package consul
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -11,10 +12,26 @@ import (
 func (l *lock) Inspect(ctx context.Context) (s locks.State, err error) {
 	err = l.retry(ctx, func(ctx context.Context) error {
 		p, err := l.client.read(ctx, l.key)
-		s.Status = line(p).Status()
+		s = locks.State{Status: line(p).Status()}
+		if err == nil && !p.held() && l.delayed(ctx) {
+			s.Details = []string{"a lock delay keeps everybody out: its last session ended without a release"}
+		}
 		return err
 	})
 	return s, err
+}
+
+// delayed reports whether a lock delay is known to keep everybody out. The transaction is
+// refused before anything is done, as its second part names no key, but with all the reasons.
+func (l *lock) delayed(ctx context.Context) bool {
+	_, err := l.client.transact(ctx, op{Verb: "lock", Key: l.key, Session: "none"}, op{Verb: "get"})
+	return isDelay(err)
+}
+
+// isDelay reports whether a transaction was refused because of a lock delay.
+func isDelay(err error) bool {
+	c, ok := errors.AsType[*conflict](err)
+	return ok && strings.Contains(c.What, "due to lock delay")
 }
 
 // Record implements [queue.Store].
@@ -82,20 +99,31 @@ func (l *lock) Ask(ctx context.Context, token uint64, request []byte) error {
 	})
 }
 
-// Break implements [queue.Store].
+// Break implements [queue.Store]. It ends the session of that term, which begins the lock
+// delay: the holder may not learn of it at once. Before that it writes the key as it is, which
+// only one operator can do.
 func (l *lock) Break(ctx context.Context, token uint64) error {
+	session := "" // of that term, once we know it
 	return l.retry(ctx, func(ctx context.Context) error {
 		p, err := l.client.read(ctx, l.key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !p.held() || p.ModifyIndex != token {
+		case !p.held(), p.ModifyIndex != token && p.Session != session:
 			return errOver
+		case p.ModifyIndex == token:
+			session = p.Session
+			_, err := l.client.transact(ctx, op{Verb: "cas", Key: l.key, Value: p.Value[:min(len(p.Value), 64<<10)], Flags: p.Flags, Index: token})
+			if first(err) {
+				return errOver
+			}
+			if err != nil {
+				return err
+			}
 		}
-		// On its own, delete-cas also succeeds if there is no key.
-		_, err = l.client.transact(ctx, op{Verb: "check-index", Key: l.key, Index: token}, op{Verb: "delete", Key: l.key})
-		if first(err) {
-			return errOver
+		_, err = l.client.put(ctx, "/v1/session/destroy/"+session, nil, 0, nil)
+		if err == nil {
+			err = l.client.gone(ctx, session)
 		}
 		return err
 	})

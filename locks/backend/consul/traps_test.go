@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +20,13 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // TestSession checks the session's settings: Consul's defaults would end it early, and keep
-// everybody out after a release.
+// everybody out for less than a lease after that.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := consultest.Start(t, consultest.Options{})
@@ -36,7 +41,7 @@ func TestSession(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.Ask(http.MethodGet, "/v1/session/info/"+keyOf(t, s).Session, "")), &all); err != nil {
 		t.Fatal(err)
 	}
-	if got := all[0]; got.TTL != "1m0s" || got.LockDelay != 0 || got.Behavior != "delete" || len(got.NodeChecks)+len(got.Checks)+len(got.ServiceChecks) != 0 {
+	if got := all[0]; got.TTL != "1m0s" || got.LockDelay != time.Minute || got.Behavior != "delete" || len(got.NodeChecks)+len(got.Checks)+len(got.ServiceChecks) != 0 {
 		t.Errorf("the session is %+v", got)
 	}
 }
@@ -81,7 +86,7 @@ func TestLossIsNoticed(t *testing.T) {
 	} {
 		for _, watched := range []bool{true, false} {
 			o := options("a")
-			o.Name = fmt.Sprint(strings.ReplaceAll(name, " ", "-"), watched) // some of these leave the key
+			o.Name = fmt.Sprint(strings.ReplaceAll(name, " ", "-"), watched) // after some of these, nobody gets the lock for a while
 			addr := s.Addr()
 			if !watched {
 				addr = unwatched
@@ -106,6 +111,79 @@ func TestLossIsNoticed(t *testing.T) {
 			s.Ask(http.MethodPut, "/v1/catalog/register", fmt.Sprintf(`{"Node": %q, "Address": "127.0.0.1"}`, s.Node))
 		}
 	}
+}
+
+// TestEarlyEnd checks that while a holder may trust its lease, nobody gets the lock although
+// the server has ended the session, and the holder does not learn of it: its agent is dead.
+// Whatever ends well is followed by no delay.
+func TestEarlyEnd(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var dead atomic.Bool
+	o := options("a")
+	o.TTL = trial.Stretch(4 * time.Second)
+	cut := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		if dead.Load() {
+			<-r.Context().Done()
+		}
+		return dead.Load()
+	}), o)
+	trusted := clock.Boot{}.Now()
+	drive.Hold(t, cut)
+	dead.Store(true)
+	s.Ask(http.MethodPut, "/v1/catalog/deregister", fmt.Sprintf(`{"Node": %q}`, s.Node))
+	s.Ask(http.MethodPut, "/v1/catalog/register", fmt.Sprintf(`{"Node": %q, "Address": "127.0.0.1"}`, s.Node))
+	next := handle(t, s.URL(), options("b"))
+	_, err := next.Acquire(drive.Context(t), true)
+	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "nobody; a lock delay" {
+		t.Errorf("got %v; want a *HeldError that says why", err)
+	}
+	if got := drive.Inspect(t, next); got.Held || len(got.Details) != 1 || !strings.Contains(got.Details[0], "lock delay") {
+		t.Errorf("inspected %+v", got)
+	}
+	if _, err := next.Acquire(drive.Context(t), false); err != nil {
+		t.Fatal(err)
+	}
+	if took := (clock.Boot{}).Now().Sub(trusted); took < o.TTL {
+		t.Errorf("the next holder has the lock after %v; the former one may trust its lease for %v", took, o.TTL)
+	}
+	drive.Renew(t, next)
+
+	waits, done := campaign(drive.Context(t), t, s.URL(), options("a waiter"))
+	drive.Release(t, waits)
+	drive.Within(t, drive.Patience, done)
+	drive.Release(t, next)
+	if got := drive.Inspect(t, next); got.Details != nil {
+		t.Errorf("after a release: %+v", got)
+	}
+	drive.Hold(t, handle(t, s.URL(), options("c")))
+}
+
+// TestUndoneAcquire checks that a lock whose grant nobody has learned of is given up, and that
+// no delay follows.
+func TestUndoneAcquire(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	var granted atomic.Bool
+	ctx, cancel := context.WithCancel(drive.Context(t))
+	pass := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.Addr()})
+	addr := front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/v1/txn" || granted.Load() {
+			return false
+		}
+		pass.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.Background()))
+		granted.Store(true)
+		cancel()
+		<-r.Context().Done()
+		return true
+	})
+	if _, err := handle(t, "consul://"+addr, options("a")).Acquire(ctx, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if !granted.Load() {
+		t.Error("nothing was granted")
+	}
+	drive.Hold(t, handle(t, s.URL(), options("b")))
 }
 
 // TestForeignKey checks that a key of somebody else is not changed, whether or not it is

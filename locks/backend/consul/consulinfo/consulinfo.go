@@ -20,7 +20,7 @@ var Info = backend.Info{ //nolint:gosec // names of variables, and no credential
 	Order:       "none",
 	NotifiedBy:  "blocking query",
 	Permissions: "key_prefix write on the prefix and session write on the agent's node, if ACLs are enabled",
-	Limits:      "ttl at least 10s; a lease that is not renewed ends after up to twice the ttl",
+	Limits:      "ttl at least 10s, above 60s only with --takeover strict; a lease that is not renewed ends after twice the ttl, and a lock delay of the ttl follows",
 	Cost:        "two requests per renewal",
 
 	Port: "8500",
@@ -54,5 +54,6 @@ var Info = backend.Info{ //nolint:gosec // names of variables, and no credential
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},
-	MinTTL: 10 * time.Second,
+	MinTTL:  10 * time.Second,
+	FastTTL: time.Minute, // Consul's longest lock delay
 }
