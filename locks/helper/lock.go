@@ -235,6 +235,7 @@ func (l *Lock) ended(ctx context.Context, p *pending) error {
 		}
 	}
 	if words == "" { // it knows no more than we do
+		e.Class = classNamed(className(p.err))
 		return e
 	}
 	e.Class, e.Err, e.Hint = locks.ErrUnavailable, fmt.Errorf("%w%s", e.Err, words), locks.Hint(p.err)

@@ -88,7 +88,7 @@ func TestReleasedByAnother(t *testing.T) {
 }
 
 // killedWaiting kills the helper of an acquire that waits, and returns the acquire's error.
-func killedWaiting(t *testing.T, query string) (err error, log string) {
+func killedWaiting(t *testing.T, query string) (log string, err error) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
 	o, waits := options(), make(chan locks.Waiting, 10)
@@ -98,13 +98,13 @@ func killedWaiting(t *testing.T, query string) (err error, log string) {
 	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
 	receive(t, waits)
 	killed(t, l)
-	return receive(t, done), log
+	return log, receive(t, done)
 }
 
 // TestResume kills a helper that waits. Another must continue in its place.
 func TestResume(t *testing.T) {
 	t.Parallel()
-	err, log := killedWaiting(t, "place=p1")
+	log, err := killedWaiting(t, "place=p1")
 	checkClass(t, "acquire", err, nil)
 	checkAsked(t, log, "open\ntry=false\nacquire\nopen\np1\nresume\ntry=false\ngo-on\n")
 }
@@ -121,7 +121,7 @@ func TestNotResumed(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.30s", query), func(t *testing.T) {
 			t.Parallel()
-			err, _ := killedWaiting(t, query)
+			_, err := killedWaiting(t, query)
 			checkClass(t, "acquire", err, want)
 		})
 	}

@@ -49,7 +49,7 @@ func TestVerdict(t *testing.T) {
 		a.Failed(errTime, true)
 		time.Sleep(ttl - 1)
 		verdict(t, a, locks.ErrHeld)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		verdict(t, a, errElse)
 		a.Failed(errDown, false)
 		a.Failed(errTime, true)
@@ -70,7 +70,7 @@ func TestLimit(t *testing.T) {
 			a.Held(locks.Status{Held: true, TTL: tt.theirs})
 			time.Sleep(tt.want - 1)
 			verdict(t, a, locks.ErrHeld)
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			verdict(t, a, errElse)
 		})
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	credentials    = "GOOGLE_APPLICATION_CREDENTIALS"
-	insteadOfLogin = "name a file with credentials in " + credentials
+	accountFile    = "GOOGLE_APPLICATION_CREDENTIALS"
+	insteadOfLogin = "name a file with credentials in " + accountFile
 )
 
 // Info describes it.
@@ -35,7 +35,7 @@ var Info = backend.Info{
 	Variables: []backend.Variable{
 		{Name: "LEADERRUN_GCS_BUCKET", About: backend.Address},
 		{Name: "STORAGE_EMULATOR_HOST"},
-		{Name: credentials, About: backend.User, Secret: true, SDK: true},
+		{Name: accountFile, About: backend.User, Secret: true, SDK: true},
 		// Credentials may be those of an external account, which is AWS, or a token for S2A.
 		{Name: "AWS_SECRET_ACCESS_KEY", About: backend.User, Secret: true, SDK: true, Ambient: true},
 		{Name: "AWS_SESSION_TOKEN", About: backend.User, Secret: true, SDK: true, Ambient: true},
@@ -45,11 +45,11 @@ var Info = backend.Info{
 	Refused: []backend.Refused{
 		{Name: "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE", Unless: "endpoint", Instead: "give endpoint="},
 		{Name: "CLOUDSDK_CORE_UNIVERSE_DOMAIN", Unless: "GOOGLE_CLOUD_UNIVERSE_DOMAIN", Except: []string{"googleapis.com"}, Instead: "set GOOGLE_CLOUD_UNIVERSE_DOMAIN"},
-		{Name: "CLOUDSDK_CONFIG", Unless: credentials, File: "application_default_credentials.json", Instead: "name that file in " + credentials},
-		{Name: "CLOUDSDK_AUTH_ACCESS_TOKEN", Unless: credentials, Instead: insteadOfLogin},
-		{Name: "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", Unless: credentials, Instead: insteadOfLogin},
-		{Name: "CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE", Unless: credentials, Instead: insteadOfLogin},
-		{Name: "CLOUDSDK_AUTH_IMPERSONATE_SERVICE_ACCOUNT", Unless: credentials, Instead: insteadOfLogin},
+		{Name: "CLOUDSDK_CONFIG", Unless: accountFile, File: "application_default_credentials.json", Instead: "name that file in " + accountFile},
+		{Name: "CLOUDSDK_AUTH_ACCESS_TOKEN", Unless: accountFile, Instead: insteadOfLogin},
+		{Name: "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE", Unless: accountFile, Instead: insteadOfLogin},
+		{Name: "CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE", Unless: accountFile, Instead: insteadOfLogin},
+		{Name: "CLOUDSDK_AUTH_IMPERSONATE_SERVICE_ACCOUNT", Unless: accountFile, Instead: insteadOfLogin},
 	},
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
