@@ -61,7 +61,7 @@ func TestImportsPointDownward(t *testing.T) {
 	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/kit/durations", "/locks/kit/hosts", "/locks/kit/proxy", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/durations", "/locks/kit/hosts", "/locks/kit/proxy", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -74,8 +74,8 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
 		{"/locks/backend/gossip/votes", []string{"/locks/lease/clock", "/locks/backend/gossip/votes"}},
 		{"/locks/backend/gossip/quorum", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/backend/gossip/*"}},
-		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease"}},
-		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
+		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/recipe/caslease"}},
+		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
 		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
 		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/queue"}},
 		{"/locks/kit/answers", []string{"/locks", "/locks/kit/answers", "/locks/lease/clock"}},
@@ -108,7 +108,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/window", []string{"/runner/window", "/locks", "/locks/kit/durations"}},
 		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
-		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
+		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
 		{"/cmd/output", output},
 		{"/cmd/env", slices.Concat(output, []string{"/cmd/env", "/locks/helper", "/locks/program/*"})},

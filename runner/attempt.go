@@ -68,7 +68,13 @@ func (a *attempt) waiting(lock locks.Lock, w locks.Waiting) {
 		cp.report.log.Info("waiting", "leader", locks.Printable(w.Status.Holder))
 		cp.report.emit(event.Event{Kind: event.Waiting, Class: event.ClassHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 	}
-	cp.runStandby(lock, w)
+	if cp.confirm && w.Status.Confirm == 0 {
+		cp.limit.cancel() // somebody holds the lock after all
+		return
+	}
+	if !cp.c.Try {
+		cp.runStandby(lock, w)
+	}
 	if cp.c.Waiting != nil {
 		cp.c.Waiting(w)
 	}
@@ -85,7 +91,7 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 			return nil, err
 		}
 	}
-	kept, err := keepalive.Acquire(ctx, lock, c.Try, keepalive.Options{
+	kept, err := keepalive.Acquire(ctx, lock, c.Try && !a.campaign.confirm, keepalive.Options{
 		Interval: c.Timing.Renew,
 		Attempt:  c.Timing.Attempt,
 		Clock:    c.Clock,

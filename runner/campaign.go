@@ -21,7 +21,7 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// A campaign waits for the lock. Its fields do not change while it waits, except outage,
+// A campaign waits for the lock. Its fields do not change during an attempt, except outage,
 // which belongs to the goroutine that waits.
 type campaign struct {
 	c       *Config
@@ -30,6 +30,7 @@ type campaign struct {
 	standby *standby
 	outage  outage
 	answers *answers.Answers // of all attempts
+	confirm bool             // the wait is over, but we watch whether the holder is gone: see unconfirmed
 }
 
 // campaign waits for the lock as long as it may. It returns the term, or why we did not
@@ -50,10 +51,9 @@ func (c *Config) campaign(ctx context.Context) (*term, error) {
 
 // wait makes one attempt after another.
 func (cp *campaign) wait(ctx context.Context) (*term, error) {
-	ctx, stop := cp.c.untilSignal(ctx)
-	ctx, limit := cp.c.limited(ctx)
-	defer limit.cancel()
-	cp.limit = limit
+	untilSignal, stop := cp.c.untilSignal(ctx)
+	ctx, cp.limit = cp.c.limited(untilSignal)
+	defer func() { cp.limit.cancel() }()
 	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
 		a := &attempt{campaign: cp, finished: make(chan struct{})}
 		t, err := a.run(ctx)
@@ -61,9 +61,9 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 			return a.won(t, stop())
 		}
 		why := a.verdict(err)
-		limit.answered()
+		cp.limit.answered()
 		cl := classify(why)
-		if (!cp.c.Try || cl.out) && !cl.final && ctx.Err() == nil {
+		if (!cp.c.Try || cp.confirm || cl.out) && !cl.final && ctx.Err() == nil {
 			cp.outage.report(cp.report, why)
 			pause := pauses.Take()
 			if !a.steppedBack { // else the preferred waiter is before our new place
@@ -73,14 +73,34 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 				continue
 			}
 		}
+		if !cl.final {
+			why = cp.answers.Verdict(fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, cp.c.Backend))
+		}
+		if d := cp.unconfirmed(why); d > 0 && untilSignal.Err() == nil {
+			cp.limit.cancel()
+			cp.confirm, cp.limit = true, new(limit)
+			ctx, cp.limit.cancel = context.WithTimeout(untilSignal, d+cp.c.ConnectTimeout)
+			continue
+		}
 		if err := stop(); err != nil {
 			return nil, err
 		}
-		if cl.final {
-			return nil, why
-		}
-		return nil, cp.answers.Verdict(fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, cp.c.Backend))
+		return nil, why
 	}
+}
+
+// longestConfirm is the longest that we watch on, after the wait: see [keepalive.Silence].
+const longestConfirm = time.Minute
+
+// unconfirmed returns for how long we must still watch a lock, although the wait is over,
+// because its lease has ended, but only by a clock that may be wrong; 0: not at all. A run that
+// never waits for that, such as a cron job with -n, would never take over from a dead host.
+func (cp *campaign) unconfirmed(err error) time.Duration {
+	held, ok := errors.AsType[*locks.HeldError](err)
+	if !ok || cp.confirm || held.Status.Confirm > longestConfirm {
+		return 0
+	}
+	return held.Status.Confirm
 }
 
 // An outage is the set of reasons that were reported since the backend last answered.

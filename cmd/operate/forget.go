@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -207,8 +208,17 @@ func (f *forgetting) delete(ctx context.Context, lock string) error {
 		return err
 	}
 	defer v.close()
-	return v.Request(ctx, v.Handle.(locks.Forgetter).Forget)
+	forget := v.Handle.(locks.Forgetter).Forget
+	err = v.Request(ctx, forget)
+	if held, ok := errors.AsType[*locks.HeldError](err); ok && held.Status.Confirm > 0 {
+		v.Timeout += min(held.Status.Confirm, longestConfirm)
+		err = v.Request(ctx, forget) // the holder seems to be gone
+	}
+	return err
 }
+
+// longestConfirm bounds how long we watch a lock whose holder seems to be gone.
+const longestConfirm = time.Minute
 
 // isDown reports whether the backend does not respond at all.
 func (f *forgetting) isDown(ctx context.Context) bool {

@@ -36,7 +36,7 @@ func newStore(host, prefix string) *store {
 // traits describes a shelf.
 func traits(s *store) caslease.Traits {
 	return caslease.Traits{
-		Expiry: caslease.ByClock, Margin: time.Second, // its clock may be ahead by that after a restart
+		Expiry: caslease.ByClock, Disciplined: true, Margin: time.Second, // its clock may be ahead by that after a restart
 		Poll:    200 * time.Millisecond, // reads are cheap
 		Backend: "shelf://" + s.host, Cell: "document", Where: s.path,
 		HintForeign: "delete the document if it is not needed, or use another prefix",

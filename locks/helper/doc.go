@@ -139,9 +139,11 @@
 // An error has a message and, if one fits, a class:
 //
 //   - held: somebody else holds the lock. The error has a status, with as much as is known
-//     of held, holder, run_id, host, pid, since, ttl_ns, left_ns, token, waiters, no_resign
-//     and start. left_ns is below 0 if the lease has ended and nobody has taken the lock
-//     since; start is clean or takeover.
+//     of held, holder, run_id, host, pid, since, ttl_ns, left_ns, confirm_ns, token, waiters,
+//     no_resign and start. left_ns is below 0 if the lease has ended and nobody has taken the
+//     lock since. confirm_ns is above 0 if only a clock that may be wrong says so, which
+//     another acquire without try would believe if nothing has changed after that time. start
+//     is clean or takeover.
 //   - lost: the lock, or the place in the queue, is certainly no longer ours. This is
 //     final and never a guess: it kills the job.
 //   - denied: permission is missing; another attempt would fail as well.

@@ -76,7 +76,7 @@ func (s *session) takeWaiting(m *message) error {
 // sane reports whether the numbers are valid.
 func sane(w *locks.Waiting) bool {
 	s := w.Status
-	return w.Lease >= 0 && w.Lease <= maxTTL && w.Position >= 0 && s.PID >= 0 && s.TTL >= 0 && s.Waiters >= 0 &&
+	return w.Lease >= 0 && w.Lease <= maxTTL && w.Position >= 0 && s.PID >= 0 && min(s.TTL, s.Confirm) >= 0 && s.Waiters >= 0 &&
 		s.Start == fitStart(s.Start)
 }
 

@@ -44,8 +44,8 @@ type Config struct {
 	// Unwatched is set if a holder learns of a loss only by its next renewal: Lost never
 	// reports it.
 	Unwatched bool
-	// Observed is set if only an observer who has watched a lease for its whole length
-	// knows that it has ended, because the store does not provide the time.
+	// Observed is set if only an observer who has watched a lease for a part of its length, or
+	// all of it, knows that it has ended, because the store's time is not proof.
 	Observed bool
 	// NoSlots is set if the backend refuses to open a slot.
 	NoSlots bool

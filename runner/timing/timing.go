@@ -18,9 +18,6 @@ const (
 	MaxTTL = 24 * time.Hour
 )
 
-// fullTTL is the shortest lease with margins of full size.
-const fullTTL = 15 * time.Second
-
 // attempts is the number of attempts to renew that may time out before the signal.
 const attempts = 2
 
@@ -35,17 +32,17 @@ type Timing struct {
 }
 
 // New derives a timing from a TTL. The defaults scale with it, so that all of them fit: at
-// 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s. G, J and X are never greater than that, and A
-// is never greater than 10 s. A grace that is not negative replaces G.
+// 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s. G, J and X are never greater than that, R is
+// never greater than 20 s, and A than 10 s. A grace that is not negative replaces G.
 func New(ttl, grace time.Duration) Timing {
-	small := min(ttl, fullTTL)
+	small := keepalive.Margin(ttl)
 	t := Timing{
 		TTL:     ttl,
-		Renew:   ttl / 5,
-		Attempt: min(ttl*2/15, 10*time.Second),
-		Grace:   small / 3,
-		Margin:  small / 15,
-		Death:   small / 15,
+		Renew:   keepalive.Interval(ttl),
+		Attempt: keepalive.Limit(ttl),
+		Grace:   5 * small,
+		Margin:  small,
+		Death:   small,
 	}
 	if grace >= 0 {
 		t.Grace = grace

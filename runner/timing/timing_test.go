@@ -15,7 +15,7 @@ import (
 
 // ttls calls f with the ends of the range of TTLs, with special ones, and with many others.
 func ttls(f func(ttl time.Duration)) {
-	for _, ttl := range []time.Duration{MinTTL, MinTTL + 1, fullTTL - 1, fullTTL, fullTTL + 1, 75 * time.Second, MaxTTL - 1, MaxTTL} {
+	for _, ttl := range []time.Duration{MinTTL, MinTTL + 1, 15*time.Second - 1, 15 * time.Second, 15*time.Second + 1, 75 * time.Second, 100*time.Second + 1, MaxTTL - 1, MaxTTL} {
 		f(ttl)
 	}
 	for ttl := MinTTL; ttl < time.Hour; ttl += 500 * time.Millisecond {
@@ -38,7 +38,7 @@ func TestDerivedTiming(t *testing.T) {
 		if err := x.CheckTTL(); err != nil {
 			t.Errorf("%v: %v", ttl, err)
 		}
-		if x.Grace > 5*time.Second || x.Margin > time.Second || x.Death > time.Second || x.Attempt > 10*time.Second {
+		if x.Grace > 5*time.Second || x.Margin > time.Second || x.Death > time.Second || x.Attempt > 10*time.Second || x.Renew > 20*time.Second {
 			t.Errorf("%v: got %+v", ttl, x)
 		}
 		if least := 100 * time.Millisecond; x.Margin < least || x.Death < least || x.Grace < least || x.Attempt < least || x.Renew < least {

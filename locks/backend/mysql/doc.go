@@ -58,10 +58,12 @@
 // the row is not written again. Each write has the condition that the row still has the
 // version that was read. A waiter takes a lock over in one of two cases:
 //
-//   - By the server's clock, in the statement that takes the lock over, the lease and 1 s
-//     have passed since updated. This counts only if the server that wrote the row is
-//     the same and was not restarted since: another node, a promoted server, or the same one
-//     after a restart, may have another clock.
+//   - By the server's clock, in the statement that takes the lock over, the lease and an
+//     eighth of it (at least 1 s, for a clock that is slewed) have passed since updated, and
+//     the waiter has itself seen the row unchanged for as long as a healthy holder may be
+//     silent. This counts only if the server that wrote the row is the same and was not
+//     restarted since: another node, a promoted server, or the same one after a restart, may
+//     have another clock.
 //   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
 //
 // MySQL notifies nobody. Waiters look every second on average, at random moments. A holder
@@ -110,8 +112,9 @@
 // A proxy in front of a Galera cluster that lends connections to several clients has to keep
 // wsrep_sync_wait for each (ProxySQL does); otherwise a waiter may see a release late.
 //
-// If the server's clock is set forward by more than a second while the server runs, a
-// living holder may be taken over. It learns this from its next renewal.
+// If the server's clock is set forward while a holder cannot reach the server, two may lead at
+// once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until
+// the holder's own deadline. With --takeover strict that cannot happen.
 //
 // The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
 // while it waits or leads; servers allow 151 unless max_connections is raised.

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// margin is how far the server's clock may be set forward, while the server runs,
-	// without a lock being taken over too early. The clock of a server that was restarted,
-	// or that has taken another's place, proves nothing: see epoch.
+	// margin is the least time that a lock is left alone after its lease has ended by the
+	// server's clock. The clock of a server that was restarted, or that has taken another's
+	// place, proves nothing: see epoch.
 	margin = time.Second
 	// poll is the mean pause between two looks of a waiter. A look is a query by primary key.
 	poll = time.Second

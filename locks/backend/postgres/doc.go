@@ -47,10 +47,12 @@
 // the row is not written again. Each write has the condition that the row still has the
 // version that was read. A waiter takes a lock over in one of two cases:
 //
-//   - By the server's clock, in the statement that takes the lock over, the lease and 1 s
-//     have passed since updated. This counts only if the server that wrote the row is
-//     the same and was not restarted since: a promoted server, or the same one after a
-//     restart, may have another clock.
+//   - By the server's clock, in the statement that takes the lock over, the lease and an
+//     eighth of it (at least 1 s, for a clock that is slewed) have passed since updated, and
+//     the waiter has itself seen the row unchanged for as long as a healthy holder may be
+//     silent. This counts only if the server that wrote the row is the same and was not
+//     restarted since: a promoted server, or the same one after a restart, may have another
+//     clock.
 //   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
 //
 // Each change except a renewal is notified (NOTIFY, on a channel for each schema). Waiters
@@ -97,8 +99,9 @@
 // the failover has to prevent that. With fsync off, a crash loses granted locks. Doctor
 // checks all of these.
 //
-// If the server's clock is set forward by more than a second while the server runs, a
-// living holder may be taken over. It learns this from its next renewal, or a notification.
+// If the server's clock is set forward while a holder cannot reach the server, two may lead at
+// once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until
+// the holder's own deadline. With --takeover strict that cannot happen.
 //
 // Each write leaves an old version of the row for vacuum: a held lock makes five
 // for each ttl. If vacuum cannot remove them, because a transaction stays open for

@@ -43,15 +43,15 @@
 // still has the commit timestamp that was read. A waiter takes a lock over in one of two
 // cases:
 //
-//   - By CURRENT_TIMESTAMP, in the transaction that takes the lock over, the lease and 1 s
-//     have passed since updated.
+//   - By CURRENT_TIMESTAMP, in the transaction that takes the lock over, the lease and an
+//     eighth of it, at least 1 s, have passed since updated.
 //   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
 //
 // A commit timestamp lies between the sending of the commit and its acknowledgement
 // (TrueTime). So it is later than the moment from which the holder counts its lease, and a
 // transaction that commits late only makes others wait longer. CURRENT_TIMESTAMP is the
 // clock of the server that runs the statement. The documentation does not say how accurate
-// it is, so a takeover allows for 1 s.
+// it is, so a takeover allows for that much.
 //
 // Transactions are serializable. They are optimistic, so that nothing is locked while one is
 // open: a transaction whose answer was lost does not delay the next. A transaction that the

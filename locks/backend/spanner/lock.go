@@ -35,7 +35,7 @@ func traits(s *settings) caslease.Traits {
 		// The name of the key file counts as a secret: without the name, the job does not
 		// learn of the file.
 		Secrets: spannerinfo.Info.Secrets(),
-		Expiry:  caslease.ByClock, Margin: margin, Poll: poll,
+		Expiry:  caslease.ByClock, Disciplined: true, Margin: margin, Poll: poll,
 		Product: "Spanner", Backend: s.addr(), Probed: "the table of",
 		Cell: "row", Version: "commit timestamp", Updated: "commit timestamp",
 		Where: func(k caslease.Key) string {

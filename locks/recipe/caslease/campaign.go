@@ -23,7 +23,7 @@ type campaign struct {
 	pause    backoff.Backoff // between reads that fail
 	retry    backoff.Backoff // between writes that fail
 	paused   bool            // the first pause has been made
-	reported locks.Status    // the last status that was passed to Waiting
+	reported locks.Status    // the last status that was passed to Waiting, without the time to Confirm
 	dirty    bool            // a write was sent that may have made the lock ours
 	failing  clock.Instant   // when writes began to fail for a reason that may pass; 0: they do not
 }
@@ -74,6 +74,8 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	heldBy := &locks.HeldError{Status: v.status()}
 	if c.lock.wrote(v) {
 		heldBy.Status = c.history.doubt.before.status()
+	} else if v.present().Left < 0 || c.lock.traits.Expiry == ByClock && v.Updated.IsZero() {
+		heldBy.Status.Confirm = left // a holder that lives writes soon after a restart of the server
 	}
 	if c.try {
 		return nil, heldBy
@@ -82,9 +84,11 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	c.retry.Reset()
 	c.lock.setWaiting(true)
 	defer c.lock.setWaiting(false)
-	if s := heldBy.Status; c.lock.o.Waiting != nil && s != c.reported {
-		c.reported = s
-		c.lock.o.Waiting(locks.Waiting{Status: s})
+	about := heldBy.Status
+	about.Confirm = min(about.Confirm, 1) // each look changes it
+	if c.lock.o.Waiting != nil && about != c.reported {
+		c.reported = about
+		c.lock.o.Waiting(locks.Waiting{Status: heldBy.Status})
 	}
 	pause := c.lock.traits.poll(left, c.lock.startWatch())
 	if !c.paused { // a fleet that began to wait at one moment must not look at one moment

@@ -24,8 +24,8 @@
 //
 // The judgment that a holder is gone never compares the clocks of two machines that have or
 // want the lock. It is based either on what the store's own clock shows in one answer, as far
-// as the store says that this is proof ([Expiry]), or on a whole lease without a change, by
-// the boot clock of the waiter. If an answer is not proof by itself, the takeover is in doubt
+// as the store says that this is proof ([Expiry]) and, if that clock may be wrong, on a time
+// without a change; or on a whole lease without a change, by the boot clock of the waiter. If an answer is not proof by itself, the takeover is in doubt
 // until the stamps of the cell before and after it confirm that the lease had ended. If they
 // do not, the waiter waits for the rest of the lease. Until its first renewal, the new
 // holder's state has a lease no shorter than the one before, in case the new holder dies
@@ -42,7 +42,7 @@
 // # Inspecting
 //
 // To inspect a lock takes one read. A lock whose lease seems to have run out is reported as
-// held, because one read cannot prove more. The time left of the lease is by the store's
+// held, and with the time for which it must be inspected again until that is proved. The time left of the lease is by the store's
 // clock, if it has one, and may be up to a second too long. If it is below 0, the lease has
 // ended by that clock.
 //
@@ -70,7 +70,7 @@
 //
 // Requests are in a cell of their own. If the store does not report changes, the holder reads
 // that cell in the background after each renewal that succeeded, so it gets a request at most
-// a fifth of the ttl later. That read extends nothing, and does no harm if it fails. A holder
+// a fifth of the ttl later, or 20 s. That read extends nothing, and does no harm if it fails. A holder
 // that is not allowed to read the cell warns once and does not try again; a holder that will
 // not resign does not read it. A request with the token of an earlier term has no effect.
 //

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 // An observer judges whether the term in a cell's state is over. The store has no leases:
@@ -12,11 +13,19 @@ import (
 //
 //   - The answer itself: its Date is later than the cell's last change by more than L and
 //     a margin, both by the store's clock. That is known at the first look, so the lock of
-//     a holder that died long ago can be taken at once. The store says whether this is
+//     a holder that died long ago can be taken soon. The store says whether this is
 //     proof: see [Expiry].
-//   - Our own boot clock: the cell has not changed for L, between the arrival of one answer
+//   - Our own clock: the cell has not changed for L, between the arrival of one answer
 //     and the sending of a later request. The holder relies on less than L, by more than
 //     two clocks can drift apart in that time.
+//
+// The clock of a store may be wrong. If it is slewed, it runs up to a tenth too fast, for which
+// the margin has room. If it is set forward, every lease seems to have ended. So the store's
+// clock is believed only by an observer that has itself seen the cell unchanged for as long as
+// a healthy holder may be silent ([keepalive.Silence]), unless the store is Disciplined. Then a
+// holder that renews is never robbed. What is left is a clock that is set forward while the
+// holder cannot renew: two may lead then, from the end of that silence until the holder's own
+// deadline.
 type observer struct {
 	traits *Traits
 	first  *view // the first view of the cell in its present version
@@ -31,9 +40,15 @@ func (o *observer) left(v *view) (left time.Duration, by Expiry) {
 	if o.first == nil || o.first.Version != v.Version {
 		o.first = v
 	}
-	left = v.state.ttl() - v.sent.Sub(o.first.received)
-	if d, ok := o.traits.leftByDate(v); ok && left > 0 && d < left {
-		return d, o.traits.Expiry
+	watched := v.sent.Sub(o.first.received)
+	left = v.state.ttl() - watched
+	if d, ok := o.traits.leftByDate(v); ok && left > 0 {
+		if o.traits.Expiry == ByClock && !o.traits.Disciplined {
+			d = max(d, keepalive.Silence(v.state.ttl())-watched)
+		}
+		if d < left {
+			return d, o.traits.Expiry
+		}
 	}
 	return left, ByWatching
 }
@@ -48,8 +63,10 @@ func (t *Traits) leftByDate(v *view) (time.Duration, bool) {
 }
 
 // minAge returns how long after the last change of a cell its term is over by the store's
-// clock.
-func (t *Traits) minAge(v *view) time.Duration { return v.state.ttl() + t.Margin }
+// clock, which may be slewed by a twelfth.
+func (t *Traits) minAge(v *view) time.Duration {
+	return v.state.ttl() + max(t.Margin, v.state.ttl()/8)
+}
 
 // expired reports whether somebody may have taken over a lease of ours that was renewed by
 // a request sent at the given moment.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 // base is when the cell of these tests was last changed.
@@ -33,10 +34,10 @@ func TestDateProvesTheEnd(t *testing.T) {
 		left time.Duration
 	}{
 		{0, 10 * time.Second}, // watching alone says the same
-		{5 * time.Second, 6 * time.Second},
-		{10 * time.Second, time.Second},
-		{11 * time.Second, 0},
-		{time.Hour, 11*time.Second - time.Hour},
+		{5 * time.Second, 6250 * time.Millisecond},
+		{10 * time.Second, 1250 * time.Millisecond},
+		{11250 * time.Millisecond, 0},
+		{time.Hour, 11250*time.Millisecond - time.Hour},
 		{-500 * time.Millisecond, 10 * time.Second}, // the same second, rounded down
 		{-2 * time.Second, 10 * time.Second},        // before the change: a Date of another clock
 	} {
@@ -52,6 +53,49 @@ func TestDateProvesTheEnd(t *testing.T) {
 	}
 	if left, by := o.left(v); left != 10*time.Second || by != ByWatching {
 		t.Errorf("without a stamp: left %v, by %v; want a whole lease, by watching", left, by)
+	}
+}
+
+// TestMargin: the margin has room for a clock that is slewed, for leases of any length.
+func TestMargin(t *testing.T) {
+	t.Parallel()
+	for ttl, want := range map[time.Duration]time.Duration{2 * time.Second: 3 * time.Second, 8 * time.Second: 9 * time.Second, time.Minute: 67500 * time.Millisecond} {
+		if got := stamped().minAge(&view{state: state{TTLms: ttl.Milliseconds()}}); got != want {
+			t.Errorf("a lease of %v is over after %v by the store's clock; want %v", ttl, got, want)
+		}
+	}
+}
+
+// TestClockIsConfirmed: the store's clock is believed only after the cell has not changed for
+// as long as a healthy holder may be silent: 8/15 of a short lease.
+func TestClockIsConfirmed(t *testing.T) {
+	t.Parallel()
+	silence := keepalive.Silence(10 * time.Second)
+	for _, tt := range []struct {
+		disciplined  bool
+		age, watched time.Duration
+		left         time.Duration
+	}{
+		{false, time.Hour, 0, silence},
+		{false, time.Hour, 2 * time.Second, silence - 2*time.Second},
+		{false, time.Hour, silence, 0},
+		{false, 11 * time.Second, silence, 250 * time.Millisecond},
+		{true, time.Hour, 0, 11250*time.Millisecond - time.Hour},
+	} {
+		o := observer{traits: &Traits{Expiry: ByClock, Margin: time.Second, Disciplined: tt.disciplined}}
+		o.left(seenAt(time.Hour, 0, 0))
+		left, by := o.left(seenAt(tt.age, tt.watched, tt.watched))
+		if left != tt.left || by != ByClock {
+			t.Errorf("%+v: left %v, by %v", tt, left, by)
+		}
+		if s := o.present(seenAt(tt.age, tt.watched, tt.watched)); s.Left >= 0 || s.Confirm != max(tt.left, 0) {
+			t.Errorf("%+v: for people, %v left, to be confirmed for %v", tt, s.Left, s.Confirm)
+		}
+		other := seenAt(tt.age, tt.watched, tt.watched)
+		other.Version = "6"
+		if left, _ := o.left(other); !tt.disciplined && left < silence {
+			t.Errorf("%+v: after a renewal left %v", tt, left)
+		}
 	}
 }
 

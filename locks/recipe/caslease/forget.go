@@ -3,6 +3,7 @@ package caslease
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -55,11 +56,21 @@ func (f *forgetting) once(ctx context.Context) error {
 	return f.remove(ctx, Request, nil)
 }
 
-// acquire acquires the lock and returns its cell.
+// acquire acquires the lock and returns its cell. If the holder seems to be gone, it watches the
+// lock until that is known, provided that there is time for that.
 func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 	f.end(ctx, errReleased) // if we had the lock, somebody else has it now
 	own := New(f.lock.store, *f.lock.traits, f.lock.o)
-	if _, err := own.Acquire(ctx, true); err != nil {
+	_, err := own.Acquire(ctx, true)
+	held, ok := errors.AsType[*locks.HeldError](err)
+	if end, limited := ctx.Deadline(); ok && held.Status.Confirm > 0 && (!limited || time.Until(end) > held.Status.Confirm) {
+		watch, cancel := context.WithTimeout(ctx, held.Status.Confirm+own.o.ConnectTimeout/2)
+		defer cancel()
+		if _, late := own.Acquire(watch, false); late == nil {
+			err = nil
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	f.own = own

@@ -1,9 +1,11 @@
 package caslease_test
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -148,6 +150,32 @@ func TestForgetDenied(t *testing.T) {
 		s.Next("delete", Fault{Err: refuse(caslease.Denied, "no")})
 		if err := forget(t, at(t, s, options("operator"))); !errors.Is(err, locks.ErrDenied) || inspect(t, s).Held {
 			t.Errorf("got %v, and afterwards %+v", err, inspect(t, s))
+		}
+	})
+}
+
+// TestForgetOfDeadHolder: where the store's clock may be wrong, Forget watches the lock first, if
+// there is time, and otherwise says for how long it must be watched.
+func TestForgetOfDeadHolder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByClock)
+		drive.Hold(t, at(t, s, options("dead")))
+		s.Age(leaseCell, time.Hour)
+		w := at(t, s, options("operator"))
+		short, cancel := context.WithTimeout(t.Context(), options("").ConnectTimeout)
+		defer cancel()
+		held, ok := errors.AsType[*locks.HeldError](w.(locks.Forgetter).Forget(short))
+		if !ok || held.Status.Confirm == 0 {
+			t.Fatalf("got %v; want that it is to be confirmed", held)
+		}
+		long, cancel := context.WithTimeout(t.Context(), options("").ConnectTimeout+held.Status.Confirm)
+		defer cancel()
+		if err := w.(locks.Forgetter).Forget(long); err != nil {
+			t.Error(err)
+		}
+		if all := s.under("p|"); len(all) > 0 {
+			t.Errorf("left: %+v", all)
 		}
 	})
 }

@@ -7,8 +7,9 @@ import (
 )
 
 // Inspect implements [locks.Inspector] by one read. A lock whose lease seems to have run out
-// is reported as held: one read cannot prove that it has, and until somebody else takes the
-// lock, the lease may still be renewed.
+// is reported as held: until somebody else takes the lock, the lease may still be renewed. The
+// status says how long the lock must still be inspected by this handle, without a change, until
+// a waiter would take it.
 func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	v, err := l.glance(ctx, Lease)
 	if err == nil && v.unreadable != nil {
@@ -17,7 +18,18 @@ func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	if err != nil {
 		return locks.State{}, l.fail(ctx, "inspect", err)
 	}
-	return locks.State{Status: v.present()}, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return locks.State{Status: l.viewed.present(v)}, nil
+}
+
+// present returns the status in a view, with the time left of the lease.
+func (o *observer) present(v *view) locks.Status {
+	s := v.present()
+	if left, _ := o.left(v); s.Left < 0 {
+		s.Confirm = max(left, 0)
+	}
+	return s
 }
 
 // glance reads a cell for somebody who need not have the lock.

@@ -21,8 +21,9 @@ func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 		return nil, "", l.fail(ctx, "list the locks beside", err)
 	}
 	for _, c := range cells {
-		if v := newView(c.Cell); locks.CheckSlotName(c.Name) == nil && l.isLock(c.Name, v) {
-			page = append(page, locks.Listed{Name: c.Name, Status: v.present(), Record: l.recordIn(c.Name, v)})
+		o, v := observer{traits: l.traits}, newView(c.Cell)
+		if locks.CheckSlotName(c.Name) == nil && l.isLock(c.Name, v) {
+			page = append(page, locks.Listed{Name: c.Name, Status: o.present(v), Record: l.recordIn(c.Name, v)})
 		}
 	}
 	return page, next, nil

@@ -42,6 +42,7 @@ type Lock struct {
 	mu       sync.Mutex
 	attempts int                // number of nonces that were made
 	pending  context.CancelFunc // ends the Acquire under way; nil: there is none
+	viewed   observer           // by Inspect
 	waiting  bool               // Acquire waits, and no write of its own is under way
 	term     *term              // what was granted; nil: nothing yet
 	final    error              // why the handle cannot be used any longer; nil: it can
@@ -72,7 +73,7 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
-	l.history.observer.traits = l.traits
+	l.history.observer.traits, l.viewed.traits = l.traits, l.traits
 	l.watching.init(s)
 	return l
 }

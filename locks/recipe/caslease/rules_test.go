@@ -19,7 +19,7 @@ import (
 // that the store can check that in the step that writes. Other writes do not.
 func TestMinAge(t *testing.T) {
 	t.Parallel()
-	for e, want := range map[caslease.Expiry]time.Duration{caslease.ByClock: 11 * time.Second, caslease.ByStamps: 0, caslease.ByWatching: 0} {
+	for e, want := range map[caslease.Expiry]time.Duration{caslease.ByClock: 11250 * time.Millisecond, caslease.ByStamps: 0, caslease.ByWatching: 0} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

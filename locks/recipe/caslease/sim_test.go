@@ -35,6 +35,9 @@ type sim struct {
 	strict  bool   // it checks MinAge in the step that writes
 	follows func(since, version string) bool
 	early   bool // see ReadsEarly
+	clock   func() time.Time
+	trusted bool      // see Disciplined
+	started time.Time // what was written before that shows no time
 
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
@@ -45,7 +48,7 @@ type sim struct {
 }
 
 func newSim(e caslease.Expiry) *sim {
-	return &sim{expiry: e, cells: map[string]*cell{}, paths: map[string]*lockstest.Path{}, watchers: map[*watcher]bool{}}
+	return &sim{expiry: e, clock: time.Now, cells: map[string]*cell{}, paths: map[string]*lockstest.Path{}, watchers: map[*watcher]bool{}}
 }
 
 // A cell is a cell as the server keeps it.
@@ -134,13 +137,16 @@ func (s *sim) show(at string) caslease.Cell {
 			shown.Record = nil
 		}
 	}
+	if c.Updated.Before(s.started) {
+		shown.Updated = time.Time{}
+	}
 	switch s.expiry {
 	case caslease.ByWatching:
 		shown.Updated = time.Time{}
 	case caslease.ByStamps:
-		shown.Date = time.Now().Truncate(time.Second)
+		shown.Date = s.clock().Truncate(time.Second)
 	case caslease.ByClock:
-		shown.Date = time.Now()
+		shown.Date = s.clock()
 	case caslease.ByLease:
 		shown.Updated, shown.Leased = time.Time{}, c.leased()
 	}
@@ -161,7 +167,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 		s.write(at, to)
 		return s.show(at), nil
 	}
-	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && time.Since(c.Updated) < to.MinAge {
+	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && s.clock().Sub(c.Updated) < to.MinAge {
 		return caslease.Cell{}, refuse(caslease.Changed, "the cell has changed")
 	}
 	if s.expiry == caslease.ByLease {
@@ -230,7 +236,7 @@ func (s *sim) write(at string, to caslease.Value) {
 func (s *sim) touch(at string, c *cell, silent bool) {
 	s.versions++
 	c.writes++
-	c.Version, c.Updated = fmt.Sprint("v", s.versions), time.Now()
+	c.Version, c.Updated = fmt.Sprint("v", s.versions), s.clock()
 	switch s.defect {
 	case "version-by-cell":
 		c.Version = fmt.Sprint("v", c.writes)
@@ -566,7 +572,7 @@ func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
 
 func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
-		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Disciplined: s.trusted, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Record: "a record", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
 		HintForeign: "delete the cell", HintRecord: "delete the record", HintUnmoved: "use another", HintSilent: "it is silent",

@@ -174,8 +174,8 @@ const (
 	ByStamps
 	// ByClock: such a Date is proof. Date and Updated are both read from the store's own
 	// clock, and nothing on the way changes them. (The takeover swaps the very Version that
-	// the answer showed, so no renewal came in between.) The margin is for how far that
-	// clock can jump if another server takes over.
+	// the answer showed, so no renewal came in between.) It is believed only together with a
+	// time in which the cell has not changed, unless the store is Disciplined: see observer.
 	ByClock
 	// ByLease: the store has leases, and judges itself whether one has ended: Leased. A Swap
 	// to a state that says "held" takes such a lease, in which nobody else can change the
@@ -206,7 +206,10 @@ func TermOf(text string) Term {
 // writes at any rate.
 type Traits struct {
 	Expiry Expiry
-	Margin time.Duration // for ByStamps and ByClock
+	Margin time.Duration // for ByStamps and ByClock: the least; an eighth of a long lease is more
+	// Disciplined, for ByClock, means that only its provider can set the store's clock, as with
+	// a service. Then one look is proof.
+	Disciplined bool
 	// Pace is the time after which the store promises to accept another write to the same
 	// cell; 0: any time.
 	Pace time.Duration

@@ -30,6 +30,7 @@ type campaign struct {
 	entered    bool          // we have the turnstile
 	lease      time.Duration // of our places in the queues
 	taken      *slot         // not yet in the record, so we may have to give it back; nil: none
+	confirm    time.Duration // the Status.Confirm of any slot that we wait for
 	unrecorded map[int]bool  // slots that are held but are not in the record
 	waitingMu  sync.Mutex    // held for a call of Options.Waiting
 	reported   locks.Status  // what it was last called with; guarded by waitingMu
@@ -127,6 +128,8 @@ func (c *campaign) run(ctx context.Context) error {
 			err = c.giveBack(ctx)
 		case room:
 			err = c.take(ctx, v.free())
+		case c.try && v.ended(c.unrecorded) > 0:
+			err = c.take(ctx, v.ended(c.unrecorded))
 		case c.try:
 			err = &locks.HeldError{Status: v.firstHolder()}
 		default:
@@ -167,7 +170,7 @@ func (c *campaign) enter(ctx context.Context) error {
 	}
 }
 
-// take tries to take a slot that seems to be free. If somebody holds it after all, the slot is
+// take tries to take a slot that seems to be free, or whose lease has ended. If somebody holds it after all, the slot is
 // added to unrecorded.
 func (c *campaign) take(ctx context.Context, number int) error {
 	h, err := c.lock.handle(ctx, number, nil)

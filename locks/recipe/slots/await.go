@@ -24,6 +24,7 @@ type bid struct {
 // await returns when one of the slots that are held may have become free, or was granted to
 // us. In the second case it is c.taken.
 func (c *campaign) await(ctx context.Context, v *view) error {
+	c.confirm = v.firstHolder().Confirm
 	bids, err := c.bids(ctx, v)
 	if err != nil {
 		return err

@@ -61,12 +61,27 @@ func (v *view) awaited() []int {
 	return all[:min(len(all), width)]
 }
 
-// firstHolder returns the holder of the first slot that is held.
+// firstHolder returns the holder of the first slot that is held. It prefers one whose lease may
+// have ended, for which it is worth to watch the slot.
 func (v *view) firstHolder() locks.Status {
-	if len(v.held) == 0 {
-		return locks.Status{Held: true}
+	first := locks.Status{Held: true}
+	for i, number := range v.numbers() {
+		if s := v.held[number].Status; i == 0 || s.Confirm > 0 && first.Confirm == 0 {
+			first = s
+		}
 	}
-	return v.held[v.numbers()[0]].Status
+	return first
+}
+
+// ended returns the lowest number of a slot whose lease has ended, except for those that proved
+// to be held; 0: there is none.
+func (v *view) ended(except map[int]bool) int {
+	for _, number := range v.numbers() {
+		if s := v.held[number].Status; s.Left < 0 && s.Confirm == 0 && !except[number] {
+			return number
+		}
+	}
+	return 0
 }
 
 // look returns who else holds slots. We have the turnstile, so nobody else takes slots or

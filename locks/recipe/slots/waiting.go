@@ -11,7 +11,7 @@ import (
 
 // reportSlot reports what we wait for when we have the turnstile, and wait for a slot.
 func (c *campaign) reportSlot(w locks.Waiting) {
-	w.Lease, w.Position = c.lease, 1
+	w.Lease, w.Position, w.Status.Confirm = c.lease, 1, max(w.Status.Confirm, c.confirm)
 	c.report(w)
 }
 
@@ -82,6 +82,7 @@ func (c *campaign) reportHolders(ctx context.Context, w locks.Waiting, each bool
 	}
 	for _, number := range numbers {
 		w.Status = v.held[number].Status
+		w.Status.Confirm = v.firstHolder().Confirm
 		c.report(w)
 	}
 }

@@ -23,8 +23,9 @@ func Conformance(like caslease.Store, t caslease.Traits, direct func(tb testing.
 	o := operator(direct)
 	c := lockstest.Config{
 		Abilities: can, ReportsStart: true, Adopts: true, Recipe: true,
-		ReportsLeft: t.Expiry == caslease.ByStamps || t.Expiry == caslease.ByClock, Observed: t.Expiry == caslease.ByWatching,
-		Polling: cmp.Or(t.Poll, 2*time.Second) * 3 / 2, Unwatched: true, AskDelay: time.Second,
+		ReportsLeft: t.Expiry == caslease.ByStamps || t.Expiry == caslease.ByClock,
+		Observed:    t.Expiry == caslease.ByWatching || t.Expiry == caslease.ByClock && !t.Disciplined,
+		Polling:     cmp.Or(t.Poll, 2*time.Second) * 3 / 2, Unwatched: true, AskDelay: time.Second,
 		Evict:   o.evict,
 		Hostile: o.overwrite(caslease.Lease), HostileAsks: o.overwrite(caslease.Request),
 	}
