@@ -25,7 +25,7 @@ func TestWeigh(t *testing.T) {
 		{15 * time.Second, -1, 2 * time.Second, Warning, "--ttl 30s"},
 		{15 * time.Second, -1, 2001 * time.Millisecond, Error, "--ttl 16s"},
 		{2 * time.Second, -1, 500 * time.Millisecond, Error, "--ttl 4s"},
-		{2 * time.Second, 20 * time.Second, 500 * time.Millisecond, Error, "--ttl 42s"}, // the grace takes more
+		{2 * time.Second, 20 * time.Second, 500 * time.Millisecond, Error, "--ttl 50s"}, // the grace takes more
 		{time.Hour, -1, 11 * time.Second, Error, "no ttl is long enough"},
 		{time.Hour, -1, 6 * time.Second, OK, ""},
 	} {

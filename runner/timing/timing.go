@@ -90,9 +90,10 @@ func (t Timing) Gate(granted time.Duration) error {
 	if granted != t.TTL {
 		what = fmt.Sprintf("the lease of %v that the server granted (for --ttl %v)", show(granted), show(t.TTL))
 	}
+	unused := granted - granted/1000 - keepalive.Trusted(granted)
 	return &locks.UsageError{What: fmt.Sprintf(
 		"%s is too short: renewing every %s, %d attempts of %s, --kill-after %s and margins of %s need %s; %s",
-		what, show(t.Renew), attempts, show(t.Attempt), show(t.Grace), show(t.Margin+t.Death), show(t.needs()), t.advice(granted))}
+		what, show(t.Renew), attempts, show(t.Attempt), show(t.Grace), show(t.Margin+t.Death+unused), show(t.needs()+unused), t.advice(granted))}
 }
 
 // advice returns settings that would pass the gate. A longer --ttl does not help if the

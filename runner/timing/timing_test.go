@@ -200,7 +200,12 @@ func TestGateAdvisesAfterASmallerGrant(t *testing.T) {
 func TestGateNamesTheParts(t *testing.T) {
 	t.Parallel()
 	err := New(10*time.Second, 10*time.Second).Gate(10 * time.Second)
-	want := "--ttl 10s is too short: renewing every 2s, 2 attempts of 1.33s, --kill-after 10s and margins of 1.33s need 16s; use --ttl 23s or more, or a shorter --kill-after"
+	want := "--ttl 10s is too short: renewing every 2s, 2 attempts of 1.33s, --kill-after 10s and margins of 1.33s need 16s; use --ttl 25s or more, or a shorter --kill-after"
+	if fmt.Sprint(err) != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	err = New(40*time.Second, 20*time.Second).Gate(40 * time.Second) // the margins are an eighth
+	want = "--ttl 40s is too short: renewing every 8s, 2 attempts of 5.33s, --kill-after 20s and margins of 5s need 43.67s; use --ttl 50s or more, or a shorter --kill-after"
 	if fmt.Sprint(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -7,10 +7,14 @@
 // acknowledged renewal was sent, and ρ = 500 ppm the greatest error of a clock's rate.
 // The lease certainly runs until
 //
-//	E = t_s + L(1 − 2ρ)
+//	E = t_s + L(1 − 2ρ) − max(0, L/8 − J − X)
 //
 // and is uncertain after that: the server cannot have started to count before it was
-// asked, and the two clocks diverge by at most 2ρ. Three rules follow.
+// asked, and the two clocks diverge by at most 2ρ. But the server's may be slewed, by a
+// tenth at most (chrony's default is a twelfth): so nothing of the job may be left after
+// 7/8 of the lease. The job is dead J + X before E, which is enough for a lease of up to
+// 16 s; a longer one ends earlier for us. Nobody knows whose clock a backend's lease is
+// counted on, so this holds for all. Three rules follow.
 //
 //   - Only an acknowledged renewal moves E, and it counts from when it was sent,
 //     never from when the reply arrived. A timeout, an error or a disconnection moves
@@ -50,8 +54,10 @@ func (expired) Unwrap() error { return locks.ErrLost }
 var ErrReleased = errors.New("the lease was released")
 
 // Trusted returns how much of a granted lease may be used, measured on a clock whose rate
-// may differ from the server's: L(1 − 2ρ) with ρ = 500 ppm.
-func Trusted(ttl time.Duration) time.Duration { return ttl - ttl/1000 }
+// may differ from the server's, with ρ = 500 ppm.
+func Trusted(ttl time.Duration) time.Duration {
+	return ttl - ttl/1000 - max(0, ttl/8-2*Margin(ttl))
+}
 
 // Options configure how a lease is kept.
 type Options struct {
