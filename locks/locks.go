@@ -163,6 +163,10 @@ type Status struct {
 	Start string `json:"start,omitempty"`
 }
 
+// Over reports whether it is certain that the lease has ended. Nobody has the lock then, although
+// nobody has released it.
+func (s Status) Over() bool { return s.Held && s.Left < 0 && s.Confirm == 0 }
+
 // The values of Status.Start correspond to Grant.Clean.
 const (
 	StartClean    = "clean"    // the previous holder released, or there was none

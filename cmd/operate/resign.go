@@ -83,7 +83,7 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case !before.Held:
+	case !before.Held, before.Over():
 		return "", nil
 	case before.NoResign:
 		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
@@ -117,6 +117,8 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 			return "", err
 		case !now.Held:
 			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.opt.Lock), nil
+		case now.Over():
+			return fmt.Sprintf("the lease of %s has ended; lock %q is free", holder(now.Status), r.opt.Lock), nil
 		case now.Token != before.Token:
 			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.opt.Lock, holder(now.Status)), nil
 		}

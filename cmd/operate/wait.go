@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
@@ -114,9 +115,9 @@ const firstAnswer = time.Second
 func met(until string, now []view.Lock, changes []view.Change, first bool) bool {
 	switch until {
 	case "free":
-		return stateOf(now) == view.Free
+		return free(now)
 	case "held":
-		return stateOf(now) != view.Free
+		return !free(now)
 	}
 	for _, c := range changes {
 		if !first && c.Lock != nil && c.Kind != view.Waiting {
@@ -124,6 +125,12 @@ func met(until string, now []view.Lock, changes []view.Change, first bool) bool 
 		}
 	}
 	return false
+}
+
+// free reports whether nobody has the lock or one of its slots. Nobody has what a holder has not
+// released, but whose lease has certainly ended.
+func free(now []view.Lock) bool {
+	return !slices.ContainsFunc(now, func(l view.Lock) bool { return l.Held && !l.Over() })
 }
 
 // stateOf returns the state of a lock with all its slots.

@@ -19,9 +19,16 @@ func (s Style) Detail(w io.Writer, all []Lock) error {
 	return err
 }
 
+// unconfirmed is the state of a lock that is [Lapsed], if only a clock that may be wrong says so.
+const unconfirmed = "unconfirmed"
+
 func (s Style) detail(b *strings.Builder, l *Lock) {
 	state := s.state(l)
-	state.text = map[string]string{Held: "held by " + s.holder(l), Free: "free", Lapsed: "its lease has ended, and nobody has taken it since; it was held by " + s.holder(l)}[l.Is()]
+	if state.text == Lapsed && l.Confirm > 0 {
+		state.text = unconfirmed
+	}
+	state.text = map[string]string{Held: "held by " + s.holder(l), Free: "free", Lapsed: "its lease has ended, and nobody has taken it since; it was held by " + s.holder(l),
+		unconfirmed: "by the server's clock its lease has ended, which is not yet confirmed; it was held by " + s.holder(l)}[state.text]
 	fmt.Fprintf(b, "%s: %s\n", s.paint(cell{locks.Printable(l.Name), bold}), s.paint(state))
 	for _, f := range s.facts(l) {
 		fmt.Fprintf(b, "  %-9s %s\n", f[0], f[1])

@@ -30,8 +30,9 @@ type JSON struct {
 	Since    time.Time `json:"since,omitzero"` // by the holder's clock
 	Token    uint64    `json:"token,omitempty"`
 	TTLMS    int64     `json:"ttl_ms,omitempty"`
-	LeftMS   *int64    `json:"left_ms,omitempty"` // what was left of the lease when we looked
-	Start    string    `json:"start,omitempty"`   // clean or takeover
+	LeftMS   *int64    `json:"left_ms,omitempty"`    // what was left of the lease when we looked
+	Confirm  int64     `json:"confirm_ms,omitempty"` // as in [locks.Status]
+	Start    string    `json:"start,omitempty"`      // clean or takeover
 	NoResign bool      `json:"no_resign,omitempty"`
 	Waiters  int       `json:"waiters"`
 	Queue    []Waiter  `json:"queue,omitempty"` // the next in line first
@@ -75,7 +76,7 @@ func (l *Lock) JSON() JSON {
 	}
 	if l.Left != 0 {
 		left := l.Left.Milliseconds()
-		j.LeftMS = &left
+		j.LeftMS, j.Confirm = &left, l.Confirm.Milliseconds()
 	}
 	for _, p := range l.Queue {
 		j.Queue = append(j.Queue, Waiter{locks.Printable(p.Holder), p.Since, p.Priority})

@@ -80,6 +80,12 @@ func TestDetail(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
+	unsure := sample()[len(sample())-1:]
+	unsure[0].Left, unsure[0].Confirm = -time.Second, time.Second
+	out.Reset()
+	if err := (Style{Now: now}).Detail(&out, unsure); err != nil || !strings.Contains(out.String(), "which is not yet confirmed; it was held by") {
+		t.Errorf("got %s, %v", out.String(), err)
+	}
 }
 
 func TestReport(t *testing.T) {

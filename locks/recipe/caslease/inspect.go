@@ -18,12 +18,20 @@ func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	if err != nil {
 		return locks.State{}, l.fail(ctx, "inspect", err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return locks.State{Status: l.viewed.present(v)}, nil
+	return locks.State{Status: l.present(l.o.Name, v)}, nil
 }
 
-// present returns the status in a view, with the time left of the lease.
+// present returns the status of a lock in a view, with the time left of its lease.
+func (l *Lock) present(name string, v *view) locks.Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.viewed[name] == nil {
+		l.viewed[name] = &observer{traits: l.traits}
+	}
+	return l.viewed[name].present(v)
+}
+
+// present returns the same, if the observer has seen all that we know of the lock.
 func (o *observer) present(v *view) locks.Status {
 	s := v.present()
 	if left, _ := o.left(v); s.Left < 0 {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -132,5 +133,47 @@ func TestStart(t *testing.T) {
 		if got := inspect(t, s); got.Start != "" || !got.Held {
 			t.Errorf("got %+v", got)
 		}
+	})
+}
+
+// TestInspectConfirms: a handle that inspects the lock, or lists it, again and again is as certain
+// as a waiter that the lease has ended, and no sooner.
+func TestInspectConfirms(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByClock)
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		looks := map[string]func() locks.Status{}
+		for _, way := range []string{"inspect", "list"} {
+			w := at(t, s, options("who asks"))
+			looks[way] = func() locks.Status {
+				if way == "list" {
+					page, _ := drive.List(t, w.(locks.Lister))
+					return page[lockName].Status
+				}
+				state, err := w.(locks.Inspector).Inspect(drive.Context(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return state.Status
+			}
+		}
+		over := func(want bool, when string) {
+			t.Helper()
+			for way, look := range looks {
+				if st := look(); st.Over() != want || !st.Held {
+					t.Errorf("%s, %s: %+v", when, way, st)
+				}
+			}
+		}
+		over(false, "held")
+		s.clock = func() time.Time { return time.Now().Add(time.Hour) } // it is set forward
+		over(false, "not confirmed")
+		time.Sleep(3 * time.Second)
+		drive.Renew(t, a)
+		over(false, "renewed")
+		time.Sleep(options("").TTL + options("").TTL/8)
+		over(true, "ended")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // List implements [locks.Lister] by one request for each page. The cursor is the store's.
@@ -13,17 +14,21 @@ func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 		return nil, "", &locks.UsageError{What: "this backend cannot list its locks"}
 	}
 	var cells []ListedCell
+	var sent clock.Instant
 	err = l.patiently(ctx, func(ctx context.Context) (err error) {
+		sent = l.now()
 		cells, next, err = lister.List(ctx, cursor)
 		return err
 	})
+	received := l.now()
 	if err != nil {
 		return nil, "", l.fail(ctx, "list the locks beside", err)
 	}
 	for _, c := range cells {
-		o, v := observer{traits: l.traits}, newView(c.Cell)
+		v := newView(c.Cell)
+		v.sent, v.received = sent, received
 		if locks.CheckSlotName(c.Name) == nil && l.isLock(c.Name, v) {
-			page = append(page, locks.Listed{Name: c.Name, Status: o.present(v), Record: l.recordIn(c.Name, v)})
+			page = append(page, locks.Listed{Name: c.Name, Status: l.present(c.Name, v), Record: l.recordIn(c.Name, v)})
 		}
 	}
 	return page, next, nil

@@ -40,12 +40,12 @@ type Lock struct {
 	history history // used only by Acquire
 
 	mu       sync.Mutex
-	attempts int                // number of nonces that were made
-	pending  context.CancelFunc // ends the Acquire under way; nil: there is none
-	viewed   observer           // by Inspect
-	waiting  bool               // Acquire waits, and no write of its own is under way
-	term     *term              // what was granted; nil: nothing yet
-	final    error              // why the handle cannot be used any longer; nil: it can
+	attempts int                  // number of nonces that were made
+	pending  context.CancelFunc   // ends the Acquire under way; nil: there is none
+	viewed   map[string]*observer // by Inspect and List, by the lock's name
+	waiting  bool                 // Acquire waits, and no write of its own is under way
+	term     *term                // what was granted; nil: nothing yet
+	final    error                // why the handle cannot be used any longer; nil: it can
 
 	renewing       chan struct{} // closed when the renewal under way has ended; nil: there is none
 	polling        bool          // a read of requests is under way
@@ -68,12 +68,13 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 		log:   o.Logger,
 		id:    rand.Text(),
 		asked: make(chan []byte, 1), workers: workers.New(),
+		viewed: map[string]*observer{},
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
-	l.history.observer.traits, l.viewed.traits = l.traits, l.traits
+	l.history.observer.traits = l.traits
 	l.watching.init(s)
 	return l
 }

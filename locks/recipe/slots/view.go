@@ -77,7 +77,7 @@ func (v *view) firstHolder() locks.Status {
 // to be held; 0: there is none.
 func (v *view) ended(except map[int]bool) int {
 	for _, number := range v.numbers() {
-		if s := v.held[number].Status; s.Left < 0 && s.Confirm == 0 && !except[number] {
+		if v.held[number].Over() && !except[number] {
 			return number
 		}
 	}
