@@ -114,7 +114,7 @@ func (w *Watch) check(ctx context.Context) error {
 
 // sleep waits, and reports whether the time has passed.
 func (w *Watch) sleep(ctx context.Context, d time.Duration) bool {
-	timer := clock.NewTimer(w.clock, w.clock.Now().Add(d))
+	timer := clock.NewPause(w.clock, w.clock.Now().Add(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -50,7 +50,7 @@ func (h *Heartbeat) Beat() {
 }
 
 func (h *Heartbeat) set(pause time.Duration) {
-	h.timer = clock.NewTimer(h.clock, h.clock.Now().Add(pause))
+	h.timer = clock.NewPause(h.clock, h.clock.Now().Add(pause))
 	h.C = h.timer.C
 }
 

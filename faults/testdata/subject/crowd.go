@@ -41,6 +41,7 @@ func crowd() (int, error) {
 	}
 	fd, pause := f.Fd(), &unix.Timespec{Nsec: 100_000_000}
 	now, last := &unix.Timespec{}, new(int64)
+	clocks := [...]int64{unix.CLOCK_MONOTONIC_RAW: 1, unix.CLOCK_BOOTTIME: 1, unix.CLOCK_MONOTONIC: -1}
 	ahead := int64(trace.Ahead())
 	runtime.LockOSThread()
 	for n := range daemons {
@@ -59,8 +60,11 @@ func crowd() (int, error) {
 			syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
 		}
 		for {
-			syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(now)), 0)
-			*last = now.Sec*1e9 + now.Nsec - ahead
+			*last = -ahead // and the boot clock, as package clock reads it
+			for id, sign := range clocks {
+				syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(id), uintptr(unsafe.Pointer(now)), 0)
+				*last += sign * (now.Sec*1e9 + now.Nsec)
+			}
 			syscall.RawSyscall6(syscall.SYS_PWRITE64, fd, uintptr(unsafe.Pointer(last)), 8, 8, 0, 0)
 			syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(pause)), 0, 0)
 		}

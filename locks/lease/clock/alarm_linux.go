@@ -7,15 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alarm implements [Waker]. It returns nil if the process can open no more files, or the
+// Alarm implements [Waker], by a timer on CLOCK_BOOTTIME, as the kernel has none on a clock that
+// is never slewed. It returns nil if the process can open no more files, or the
 // kernel has no timers on this clock (before Linux 3.15).
 func (Boot) Alarm(at Instant) Alarm {
-	fd, err := unix.TimerfdCreate(bootClock, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return nil
 	}
 	f := os.NewFile(uintptr(fd), "timer")
-	when := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(at))}
+	left := at.Sub(Boot{}.Now())
+	when := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(kernel(unix.CLOCK_BOOTTIME).Add(max(left, 1))))}
 	if unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME, &when, nil) != nil {
 		_ = f.Close()
 		return nil

@@ -1,14 +1,16 @@
 // Package clock reads the boot clock, which runs at a steady rate through suspend and is
-// not affected by setting the date. Go's time.Now stops while a Linux machine is
-// suspended (golang/go#24595), but a lease does not.
+// not affected by setting the date, nor on Linux by a slow correction of it. Go's time.Now
+// stops while a Linux machine is suspended (golang/go#24595), but a lease does not.
 //
 // # Timers
 //
 // A [Timer] must not be late, because at some moments a job has to be killed. How it waits
 // depends on its clock and on the system:
 //
-//   - On Linux, a Timer on [Boot] has a timer of the kernel on the same clock. It fires at
-//     its moment, or when the machine resumes if the moment passed in suspend.
+//   - On Linux, a Timer on [Boot] has a timer of the kernel, which runs through suspend. It
+//     fires at its moment, or when the machine resumes if the moment passed in suspend. The
+//     kernel's timer may be slewed, and so late by a tenth: so it goes off earlier, and is set
+//     again for the rest.
 //   - All others look at their clock: other clocks, other systems, and on Linux when the
 //     process can open no more files. They fire at their moment too, but a moment that
 //     passed in suspend is noticed later: an eighth of the time that was left before the
@@ -55,21 +57,22 @@ type Clock interface{ Now() Instant }
 type Waker interface {
 	Clock
 	// Alarm starts a timer for a moment that is after Now. It returns nil if there is none
-	// left. It does not block.
+	// left. It does not block. The timer may be early or late by a tenth of the time left.
 	Alarm(at Instant) Alarm
 }
 
 // An Alarm is a timer of a Waker.
 type Alarm interface {
-	// Wait returns when the clock has reached the moment, also if that was in suspend. It
-	// returns earlier after Stop, or if it fails. It must be called once, and frees the Alarm.
+	// Wait returns at the moment, also if that was in suspend. It returns earlier after Stop,
+	// or if it fails. It must be called once, and frees the Alarm.
 	Wait()
 	// Stop ends Wait. It does not block.
 	Stop()
 }
 
-// Boot is the machine's boot clock: CLOCK_BOOTTIME on Linux, CLOCK_MONOTONIC on macOS
-// (where it runs during sleep) and the BSDs, the interrupt time on Windows. It is a Waker.
+// Boot is the machine's boot clock: on Linux CLOCK_MONOTONIC_RAW and the time in suspend,
+// CLOCK_MONOTONIC on macOS (where it runs during sleep) and the BSDs, the interrupt time on
+// Windows. It is a Waker.
 type Boot struct{}
 
 // Now reads the clock. It panics if the system has no such clock.

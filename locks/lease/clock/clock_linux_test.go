@@ -9,7 +9,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// TestBootIsUptime compares the clock with /proc/uptime, which includes suspend.
+// TestBootIsUptime compares the clock with /proc/uptime, which includes suspend. It may have been
+// slewed.
 func TestBootIsUptime(t *testing.T) {
 	before := clock.Boot{}.Now()
 	text, err := os.ReadFile("/proc/uptime")
@@ -22,8 +23,21 @@ func TestBootIsUptime(t *testing.T) {
 		t.Fatal(err)
 	}
 	uptime := clock.Instant(seconds * float64(time.Second))
-	const rounding = 10 * time.Millisecond // /proc/uptime has two decimals
-	if uptime < before.Add(-2*rounding) || uptime > after.Add(2*rounding) {
+	differs := 20*time.Millisecond + time.Duration(uptime)/100 // /proc/uptime has two decimals
+	if uptime < before.Add(-differs) || uptime > after.Add(differs) {
 		t.Errorf("the clock reads %v to %v, and the uptime is %v", before, after, uptime)
+	}
+}
+
+// TestBootGoesForward: readings never go back, although each is made of several.
+func TestBootGoesForward(t *testing.T) {
+	t.Parallel()
+	last := clock.Boot{}.Now()
+	for range 20_000 {
+		now := clock.Boot{}.Now()
+		if now < last {
+			t.Fatalf("after %v the clock reads %v", last, now)
+		}
+		last = now
 	}
 }

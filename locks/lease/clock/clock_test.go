@@ -232,3 +232,53 @@ func TestAddSaturates(t *testing.T) {
 		}
 	}
 }
+
+// A slewed clock is a Waker whose alarms run at another rate, in percent.
+type slewed struct {
+	*fake
+	rate   int64
+	alarms int
+}
+
+func (s *slewed) Alarm(at clock.Instant) clock.Alarm {
+	s.alarms++
+	return alarm{time.NewTimer(at.Sub(s.Now()) * 100 / time.Duration(s.rate)), make(chan struct{})}
+}
+
+type alarm struct {
+	timer *time.Timer
+	stop  chan struct{}
+}
+
+func (a alarm) Stop() { close(a.stop) }
+
+func (a alarm) Wait() {
+	select {
+	case <-a.timer.C:
+	case <-a.stop:
+	}
+}
+
+// TestSlewedAlarms: the kernel's timers run a tenth too slowly, or too fast. A Timer fires at its
+// moment nevertheless, with few alarms. A pause needs one, and may be late by a tenth.
+func TestSlewedAlarms(t *testing.T) {
+	for _, rate := range []int64{91, 100, 110} {
+		for _, left := range []time.Duration{400 * time.Millisecond, 3 * time.Second, 13 * time.Second, time.Hour} {
+			synctest.Test(t, func(t *testing.T) {
+				c := &slewed{fake: newFake(100), rate: rate}
+				at := c.Now().Add(left)
+				<-clock.NewTimer(c, at).C
+				if late := c.Now().Sub(at); late < 0 || late > 50*time.Millisecond || c.alarms > 9 {
+					t.Errorf("rate %d %%, %v left: late by %v after %d alarms", rate, left, late, c.alarms)
+				}
+				c.alarms, at = 0, c.Now().Add(left)
+				<-clock.NewPause(c, at).C
+				if late := c.Now().Sub(at); late < 0 || late > left/10 || rate <= 100 && c.alarms != 1 {
+					t.Errorf("rate %d %%, a pause of %v: late by %v after %d alarms", rate, left, late, c.alarms)
+				}
+				stopped := clock.NewTimer(c, c.Now().Add(left))
+				stopped.Stop()
+			})
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (c *campaign) due(sent clock.Instant) *clock.Timer {
 	if locks.IsPermanent(c.lock) {
 		return new(clock.Timer)
 	}
-	return clock.NewTimer(c.o.Clock, sent.Add(c.o.Interval))
+	return clock.NewPause(c.o.Clock, sent.Add(c.o.Interval))
 }
 
 // decide weighs the result of Acquire against the loss of the place in the queue. An

@@ -58,7 +58,7 @@ func keep(lock locks.Lock, grant locks.Grant, sent clock.Instant, o Options) *Le
 // whatever may block (Renew, the logger, Renewed) happens in the attempt, so that the
 // loop always notices E.
 func (l *Lease) run(ctx context.Context, sent clock.Instant) error {
-	due, expiry := l.timer(sent.Add(l.o.Interval)), l.expiry()
+	due, expiry := l.due(sent.Add(l.o.Interval)), l.expiry()
 	defer func() { due.Stop(); expiry.Stop() }()
 	for {
 		select {
@@ -85,7 +85,7 @@ func (l *Lease) run(ctx context.Context, sent clock.Instant) error {
 			if err != nil {
 				pause = spacing(l.o)
 			}
-			due = l.timer(l.renewing.sent.Add(pause))
+			due = l.due(l.renewing.sent.Add(pause))
 			l.renewing.answer = nil
 		}
 	}
@@ -97,19 +97,22 @@ func (l *Lease) left() time.Duration {
 	return e.Sub(l.o.Clock.Now())
 }
 
-// timer returns one of the loop's timers. A lease that cannot end while this process
-// lives needs none.
-func (l *Lease) timer(at clock.Instant) *clock.Timer {
+// due returns the timer for a renewal. A lease that cannot end while this process lives needs no
+// timers.
+func (l *Lease) due(at clock.Instant) *clock.Timer {
 	if l.grant.TTL == 0 {
 		return new(clock.Timer)
 	}
-	return clock.NewTimer(l.o.Clock, at)
+	return clock.NewPause(l.o.Clock, at)
 }
 
 // expiry returns the timer for the present E.
 func (l *Lease) expiry() *clock.Timer {
-	e, _ := l.Deadline()
-	return l.timer(e)
+	e, ends := l.Deadline()
+	if !ends {
+		return new(clock.Timer)
+	}
+	return clock.NewTimer(l.o.Clock, e)
 }
 
 // renew begins one attempt. Its answer is what the attempt meant for the term.

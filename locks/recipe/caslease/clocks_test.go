@@ -21,7 +21,7 @@ import (
 )
 
 // A fleet is a few hosts that want one lock, and a server. Its clock may run a tenth too fast or
-// too slow, and may be set forward. Hosts are cut off from the server.
+// too slow, and may be set forward. The hosts' clocks drift, and hosts are cut off from the server.
 type fleet struct {
 	*sim
 	t     *testing.T
@@ -51,11 +51,22 @@ func (f *fleet) now() time.Time {
 	return f.start.Add(time.Duration(float64(time.Since(f.start))*f.rate) + f.ahead)
 }
 
+// A drifting clock is that of a host, which is never slewed.
+type drifting struct {
+	start time.Time
+	ppm   time.Duration
+}
+
+func (d drifting) Now() clock.Instant {
+	passed := time.Since(d.start)
+	return clock.Instant(passed + passed/1e6*d.ppm)
+}
+
 // lead gets the lock again and again, and relies on it for a while.
 func (f *fleet) lead(host int, works func() time.Duration) {
 	for f.ends.Err() == nil {
 		traits := f.traits()
-		traits.Clock = clock.Bubble{}
+		traits.Clock = drifting{f.start.Add(-time.Hour), time.Duration(host-1) * 500}
 		l := caslease.New(f.client(fmt.Sprint(host), "p"), traits, locks.Options{Name: lockName, Holder: fmt.Sprint(host), TTL: f.ttl, ConnectTimeout: 5 * time.Second})
 		lease, err := keepalive.Acquire(f.ends, l, false, keepalive.Options{Interval: keepalive.Interval(f.ttl), Attempt: keepalive.Limit(f.ttl), Clock: traits.Clock})
 		if err != nil {
