@@ -83,7 +83,9 @@ func (f *fleets) cut(u *url.URL, how lockstest.Cut) (heal func()) {
 		defer f.mu.Unlock()
 		f.cuts[netip.MustParseAddr(bind)] = how
 	}
-	set(how)
+	if how != lockstest.CutOld { // there are no connections
+		set(how)
+	}
 	return func() { set("") }
 }
 
