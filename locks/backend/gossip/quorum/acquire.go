@@ -40,14 +40,17 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		if ctx.Err() != nil && err != nil {
 			err = s.answers.Verdict(err)
 		}
-		if errors.Is(err, locks.ErrHeld) {
-			s.class = locks.ErrHeld
+		var class error
+		for _, c := range []error{locks.ErrHeld, locks.ErrUnavailable} {
+			if errors.Is(err, c) {
+				class = c
+			}
 		}
 		if final, _ := l.state(); final != nil {
 			err = final
 		}
 		if err != nil {
-			return locks.Grant{}, l.fail(ctx, "acquire", s.class, err)
+			return locks.Grant{}, l.fail(ctx, "acquire", class, err)
 		}
 	}
 }
@@ -118,7 +121,6 @@ type standing struct {
 	left     time.Duration
 	foreign  votes.Group // that a voter belongs to; zero: to ours
 	pauses   backoff.Backoff
-	class    error
 }
 
 // judge learns from the last round, and returns why the campaign must end, or nil.
@@ -142,17 +144,21 @@ func (s *standing) judge() error {
 	case s.answered && !s.try, time.Since(s.began)+s.next() < s.lock.o.ConnectTimeout*3/4:
 		return nil
 	case abstained > 0:
-		s.class = locks.ErrUnavailable
-		return fmt.Errorf("%d of %d members have just started, and may not vote yet", abstained, n)
+		return unavailable(fmt.Sprintf("%d of %d members have just started, and may not vote yet", abstained, n))
 	default:
 		return s.noMajority(voted)
 	}
 }
 
 func (s *standing) noMajority(voted int) error {
-	s.class = locks.ErrUnavailable
-	return fmt.Errorf("no majority of the %d members: %d have answered", s.lock.c.Group.Seats, voted)
+	return unavailable(fmt.Sprintf("no majority of the %d members: %d have answered", s.lock.c.Group.Seats, voted))
 }
+
+// unavailable is the text of an ErrUnavailable.
+type unavailable string
+
+func (e unavailable) Error() string { return string(e) }
+func (e unavailable) Unwrap() error { return locks.ErrUnavailable }
 
 // look reads the answers to the last round. Somebody holds the lock if so many are bound to
 // one term that nobody else can have a majority.
