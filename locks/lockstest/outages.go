@@ -18,6 +18,9 @@ func outageIsNoRefusal(e *env, how Cut) {
 	a.hold()
 	a.keep()
 	counts := min(e.c.TTL, e.prompt)
+	if e.c.Recipe { // the store may make a shorter lease longer
+		counts = e.c.TTL
+	}
 	end := time.Now().Add(3 * counts)
 	done, refused := e.waitUntil(end, e.u, counts, "cut off"), e.waitUntil(end, e.twin(), counts, "waiter")
 	heal := e.sever(e.u, how)
