@@ -85,7 +85,7 @@ func (s *settings) cause(number uint16) cause {
 	case 1665: // see transactionSQL
 		return cause{caslease.Refused, "the server replicates statements, so that a replica's clock could end leases: SET GLOBAL binlog_format = 'ROW'"}
 	case 1054, 1136, 1264, 1364, 1406:
-		return cause{caslease.Refused, "the table " + s.where() + " differs from the one that leaderrun creates; DROP TABLE if it is not needed, or name another database"}
+		return cause{caslease.Refused, "the table " + s.where() + " differs from the one that leaderrun creates: name another database, or rename the table when nothing runs under its locks"}
 	case 1064, 1231:
 		return cause{caslease.Refused, "the server is none of MySQL 8 or MariaDB 10.5 and later"}
 	}

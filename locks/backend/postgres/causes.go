@@ -44,6 +44,7 @@ const (
 	hintAddress = "check host and port of the URL (or PGHOST, PGPORT), and that the server listens there"
 	hintTLS     = "check the CA of the server's certificate (sslrootcert=FILE or PGSSLROOTCERT), our own certificate (sslcert, sslkey), and what sslmode verifies"
 	hintLogin   = "check user and password (PGUSER, PGPASSWORD, ~/.pgpass), and pg_hba.conf on the server"
+	hintSession = "check that the user may connect to the database, and what options=, PGOPTIONS and the service set"
 	hintWarned  = "the server did not wait for its synchronous standby, which may lack the change"
 )
 
@@ -59,7 +60,9 @@ func (s *store) causes() []cause {
 		{"40003", caslease.Unknown, ""},
 		{"40", caslease.Changed, ""}, // somebody else was writing: read again
 		{"42501", caslease.Denied, "ask the owner of the database to run: " + s.pool.settings.setup()},
-		{"42", caslease.Refused, "the table " + s.pool.settings.where() + " differs from the one that leaderrun creates; DROP TABLE if it is not needed, or name another schema"},
+		{"42703", caslease.Refused, s.hintTable()}, {"42804", caslease.Refused, s.hintTable()}, {"42883", caslease.Refused, s.hintTable()},
+		{"428C9", caslease.Refused, s.hintTable()},
+		{"42", caslease.Refused, ""},
 		{"53100", caslease.Unsent, "the server's disk is full"},
 		{"53300", caslease.Throttled, "the server accepts no more connections: see its max_connections, and CONNECTION LIMIT of the role and the database"},
 		{"57014", caslease.Unsent, "the server cancelled the statement: by statement_timeout, or because somebody else kept the row locked"},
@@ -74,6 +77,8 @@ func (s *store) Fault(err error) caslease.Fault {
 	f := caslease.Fault{Kind: s.kind(err), Text: text(err)}
 	e, server := errors.AsType[*pgconn.PgError](err)
 	switch {
+	case server && causes.Is[*pgconn.ConnectError](err) && strings.HasPrefix(e.Code, "42"):
+		f.Hint = hintSession // no statement of ours was sent, so this is not about the table
 	case server:
 		f.Hint = s.cause(e.Code).hint
 	case errors.Is(err, errStandby), errors.Is(err, errReadOnly):
@@ -88,6 +93,11 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = hintAddress
 	}
 	return f
+}
+
+// hintTable names nothing that could hurt a lock that is held.
+func (s *store) hintTable() string {
+	return "the table " + s.pool.settings.where() + " differs from the one that leaderrun creates: name another schema with schema=, or rename the table when nothing runs under its locks"
 }
 
 func (s *store) cause(state string) cause {

@@ -131,6 +131,7 @@ func TestCannotConnect(t *testing.T) {
 		server.URLAs("locked:wrong"):                                           {caslease.Denied, "PGPASSWORD"},
 		strings.Replace(server.URLAs("locked:wrong"), "disable", "prefer", 1):  {caslease.Denied, "PGPASSWORD"}, // the server also refuses TLS
 		server.URLAs("banned"):                                                 {caslease.Denied, "pg_hba.conf"},
+		server.URL() + "&options=-c%20nosuch%3D1":                              {caslease.Refused, "what options="}, // SQLSTATE 42704
 		server.URLAs("nobody"):                                                 {caslease.Denied, "PGUSER"},
 		server.URLAs("full"):                                                   {caslease.Throttled, "CONNECTION LIMIT"},
 		server.URLAs("reader"):                                                 {caslease.Unreachable, "accepts writes"},
@@ -150,6 +151,13 @@ func TestCannotConnect(t *testing.T) {
 		t.Errorf("without the schema: %+v", f)
 	}
 	storetest.Must(t)(openStore(t, server.URLAs("locked:right")).Read(storetest.Within(t, realserver.Ready), jobs))
+	s = openStore(t, server.URL())
+	storetest.Create(t, s, jobs)
+	server.Exec("ALTER TABLE leaderrun_locks RENAME COLUMN text TO txt")
+	_, err = s.Read(storetest.Within(t, realserver.Ready), jobs)
+	if f := storetest.IsKind(t, s, err, caslease.Refused); f.Hint != s.hintTable() {
+		t.Errorf("with another table: %+v", f)
+	}
 }
 
 // TestEndedWhileIdle checks that no request fails because the server has closed the idle

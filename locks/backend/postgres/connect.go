@@ -170,7 +170,7 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	})
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { p.notified(n.Payload) }
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		if n.SeverityUnlocalized == "WARNING" {
+		if n.Routine == "SyncRepWaitForLSN" { // others, as of a trigger, say nothing about the commit
 			c.warning = n.Message
 		}
 	}

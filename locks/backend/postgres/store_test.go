@@ -123,6 +123,18 @@ func TestCancelledWaitForStandby(t *testing.T) {
 	}
 }
 
+// TestOtherWarning checks that a write counts although the server warns about something else
+// than a standby, as it does each write for the last 40 million transactions before a wraparound.
+func TestOtherWarning(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := storetest.Create(t, s, jobs)
+	server.Exec("CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'changed'; RETURN NEW; END $$",
+		"CREATE TRIGGER warn BEFORE UPDATE ON leaderrun_locks FOR EACH ROW EXECUTE FUNCTION warn()")
+	storetest.Must(t)(s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
+}
+
 // TestWatch checks that a watch reports changes, even those by other handles, but no
 // renewals, and that it ends with the connection.
 func TestWatch(t *testing.T) {
