@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // maxMessage is the longest message, in bytes, that is sent. It is less than any server's
@@ -20,7 +21,7 @@ import (
 const maxMessage = 64 << 10
 
 var (
-	errReadOnly = errors.New("the server refuses writes: read_only is on")
+	errReadOnly = errors.New("the server refuses writes: read_only is on, or innodb_read_only")
 	errEngine   = errors.New("the table has another engine than InnoDB")
 )
 
@@ -29,6 +30,7 @@ var (
 type connector struct {
 	settings *settings
 	hosts    []string
+	search   hosts.Search
 	timeout  time.Duration
 	lenient  bool                      // the host need not be able to keep locks
 	secured  func(tls.ConnectionState) // called for each connection with TLS; may be nil
@@ -37,14 +39,13 @@ type connector struct {
 // Driver implements [driver.Connector].
 func (c *connector) Driver() driver.Driver { return mysql.MySQLDriver{} }
 
-// Connect implements [driver.Connector]. Each host has its share of the time.
+// Connect implements [driver.Connector].
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	var last error
-	for i, host := range c.hosts {
-		share, cancel := context.WithTimeout(ctx, timeLeft(ctx, c.timeout)/time.Duration(len(c.hosts)-i))
-		conn, err := c.dial(share, host)
-		cancel()
+	for ctx, to := range c.search.Each(ctx, c.hosts, timeLeft(ctx, c.timeout)) {
+		conn, err := c.dial(ctx, to)
 		if err == nil {
+			c.search.Found(to)
 			return conn, nil
 		}
 		last = err
@@ -52,7 +53,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, &connectError{last}
 }
 
-func (c *connector) dial(ctx context.Context, host string) (driver.Conn, error) {
+func (c *connector) dial(ctx context.Context, host hosts.Address) (driver.Conn, error) {
 	m, err := mysql.NewConnector(c.config(host))
 	if err != nil {
 		return nil, err
@@ -70,10 +71,10 @@ func (c *connector) dial(ctx context.Context, host string) (driver.Conn, error) 
 
 // config returns the driver's configuration for a new connection. It has no timeouts, because
 // each request has a context, nor a character set, because no text is sent.
-func (c *connector) config(host string) *mysql.Config {
+func (c *connector) config(host hosts.Address) *mysql.Config {
 	to := mysql.NewConfig()
-	to.Net, to.Addr = "tcp", host
-	if strings.HasPrefix(host, "/") {
+	to.Net, to.Addr = "tcp", host.Addr
+	if strings.HasPrefix(host.Addr, "/") {
 		to.Net = "unix"
 	}
 	to.DialFunc = bounded.Dialer(new(net.Dialer).DialContext)
@@ -86,10 +87,7 @@ func (c *connector) config(host string) *mysql.Config {
 	to.Logger = &mysql.NopLogger{} // the driver also returns what it would log
 	if c.settings.tls != nil && to.Net != "unix" {
 		to.TLS, to.AllowFallbackToPlaintext = c.settings.tls.Config(), c.settings.fallback
-		name, _, _ := strings.Cut(strings.TrimPrefix(host, "["), "]")
-		if name == host {
-			name = host[:strings.LastIndex(host, ":")]
-		}
+		name, _, _ := net.SplitHostPort(host.Server)
 		to.TLS.ServerName = cmp.Or(to.TLS.ServerName, name)
 		if c.secured != nil {
 			to.TLS.VerifyConnection = func(s tls.ConnectionState) error { c.secured(s); return nil }
@@ -129,7 +127,7 @@ func (c *connector) prepare(ctx context.Context, conn driver.Conn) error {
 }
 
 // mayWrite reports whether a server with this readOnly accepts writes.
-func mayWrite(readOnly string) bool { return readOnly == "0" || readOnly == "OFF" }
+func mayWrite(readOnly string) bool { return strings.ReplaceAll(readOnly, "OFF", "0") == "00" }
 
 // first returns the first row of a statement's result. NULL becomes "".
 func first(ctx context.Context, conn driver.Conn, statement string) ([]string, error) {

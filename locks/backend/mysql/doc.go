@@ -21,8 +21,9 @@
 //
 //	mysql://[user[:password]@][host[:port][,host...]]/database[?parameters]
 //
-// With several hosts, leaderrun uses the first that accepts writes. A host may be the path of
-// the server's socket, with each "/" as "%2F". Parameters:
+// With several hosts, leaderrun uses the first that accepts writes; each host, and each address
+// of its name, has its share of the time, and the one that was used last comes first. A host may
+// be the path of the server's socket, with each "/" as "%2F". Parameters:
 //
 //	socket=            the server's socket, instead of a host
 //	defaults-file=     an option file, instead of those below
@@ -75,8 +76,8 @@
 // Each request is one transaction in one message, also one that only reads: so a proxy that
 // sends reads to replicas, such as ProxySQL or MaxScale, sends it to the primary, and no
 // lock of a row outlives a client. It sets what it depends on (autocommit, sql_mode, the
-// isolation READ COMMITTED), and refuses to write if read_only is on, whatever the user may
-// do. A connection on which a request has failed is closed. If the answer to a commit is lost,
+// isolation READ COMMITTED), and refuses to write if read_only or innodb_read_only is on,
+// whatever the user may do. A connection on which a request has failed is closed. If the answer to a commit is lost,
 // or if it collides with another node's of a Galera cluster, the row is read to find out, by
 // the nonce in it, whether the commit took effect. An acknowledged commit does not count if
 // the row is not as it was written when it is read once more, in the same message. In a Galera

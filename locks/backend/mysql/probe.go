@@ -31,7 +31,7 @@ type host struct {
 
 const (
 	timeSQL  = "SELECT CURRENT_USER(), @@version, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + now + "), (SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '" + table + "')"
-	factsSQL = "SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'log_bin', 'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on'); " +
+	factsSQL = "SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on'); " +
 		"SHOW GLOBAL STATUS WHERE variable_name IN ('slaves_connected', 'replicas_connected', 'rpl_semi_sync_master_clients', 'rpl_semi_sync_source_clients', 'wsrep_ready', 'wsrep_cluster_size')"
 	// trySQL needs every permission that a run needs, and changes nothing.
 	trySQL    = "SELECT version FROM @table LIMIT 0; INSERT INTO @table SELECT * FROM @table WHERE FALSE; UPDATE @table SET version = version WHERE FALSE"
@@ -100,7 +100,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 		}
 	}
 	h.Role = "primary"
-	if !mayWrite(h.facts["read_only"]) {
+	if !mayWrite(h.facts["read_only"] + h.facts["innodb_read_only"]) {
 		h.Role = "replica"
 	} else {
 		h.table = s.try(ctx, c, engine)

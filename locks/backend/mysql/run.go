@@ -17,7 +17,13 @@ func (s *store) run(ctx context.Context, statements, after string) (rows [][][]b
 		return nil, err
 	}
 	defer c.Close()
-	rows, err = transact(ctx, c, s.settings.transaction(statements, after, timeLeft(ctx, s.timeout)))
+	left := timeLeft(ctx, s.timeout)
+	rows, err = transact(ctx, c, s.settings.transaction(statements, after, left))
+	if number(err) == noSuchTable { // of a replica, that says nothing
+		if _, refused := transact(ctx, c, s.settings.transaction("SELECT "+readOnly, "SELECT 1", left)); errors.Is(refused, errReadOnly) {
+			err = refused
+		}
+	}
 	if err != nil {
 		// The end of the connection ends a transaction that is still open. The next one may
 		// be to another host, which has become the primary.

@@ -27,10 +27,11 @@ const (
 	transactionSQL = `SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = @wait, lock_wait_timeout = @wait; ` +
 		`SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION READ WRITE; @statements; COMMIT AND NO CHAIN NO RELEASE; @after`
 
-	// readOnly is OFF or 0, unless the server is a replica or is being replaced. A user who
-	// may write there all the same would not be refused.
-	readOnly = `CONCAT(@@global.read_only)`
-	writable = readOnly + ` IN ('0', 'OFF')`
+	// readOnly is twice OFF or 0, unless the server is a replica or is being replaced. A user
+	// who may write there all the same would not be refused. The second is on where the disk
+	// is another server's, as of a reader of Aurora.
+	readOnly = `CONCAT(@@global.read_only, @@global.innodb_read_only)`
+	writable = readOnly + ` IN ('00', 'OFFOFF')`
 
 	// epoch identifies the run of the server, and so its clock. Above its 24 lowest bits,
 	// UUID_SHORT has the server's number and the second in which it was started. If any part

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"errors"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -95,6 +96,67 @@ func TestReadOnly(t *testing.T) {
 	storetest.IsKind(t, s, err, caslease.Unreachable)
 	storetest.Create(t, s, jobs)
 	next.Until("SELECT COUNT(*) = 1 FROM leaderrun_locks")
+}
+
+// TestInnodbReadOnly checks that a server with innodb_read_only, as a reader of Aurora has it, is
+// skipped.
+func TestInnodbReadOnly(t *testing.T) {
+	t.Parallel()
+	reader, writer := mysqltest.Start(t), mysqltest.Start(t)
+	reader.Exec("SET GLOBAL innodb_fast_shutdown = 0") // otherwise it would not start without a write
+	reader.Stop()
+	reader.Args = append(reader.Args, "--innodb-read-only")
+	reader.Start()
+	alone := at(t, reader.URL())
+	_, err := alone.Read(storetest.Within(t, realserver.Ready), jobs)
+	if f := storetest.IsKind(t, alone, err, caslease.Unreachable); f.Hint != hintReplica {
+		t.Errorf("got %+v", f)
+	}
+	findings(t, alone, "primary", "refuses writes")
+	storetest.Create(t, at(t, mysqltest.URLOf(mysqltest.User, reader.Addr(), writer.Addr())), jobs)
+	writer.Until("SELECT COUNT(*) = 1 FROM leaderrun_locks")
+}
+
+// TestNoTableOnReplica checks that a table which a replica lacks says nothing.
+func TestNoTableOnReplica(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	s := at(t, server.URL())
+	ctx := storetest.Within(t, realserver.Ready)
+	c, err := s.db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close() // it is kept
+	server.Exec("SET GLOBAL read_only = 1")
+	_, err = s.Read(ctx, jobs)
+	storetest.IsKind(t, s, err, caslease.Unreachable)
+}
+
+// TestAddresses checks that a name with several addresses leads to a server although the first
+// does not answer, and that the next connection begins with the one that did.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	_, port, _ := strings.Cut(server.Addr(), ":")
+	off, err := net.Listen("tcp", "127.0.0.2:"+port)
+	if err != nil {
+		t.Skip(err) // not on Linux
+	}
+	t.Cleanup(func() { _ = off.Close() })
+	c := connector{settings: at(t, server.URL()).settings, hosts: []string{"db:" + port}, timeout: 8 * time.Second}
+	c.search.Lookup = func(context.Context, string) ([]string, error) { return []string{"127.0.0.2", "127.0.0.1"}, nil }
+	for _, most := range []time.Duration{8 * time.Second, 3 * time.Second} { // the first address would take 4 s
+		start := time.Now()
+		conn, err := c.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.Close()
+		if took := time.Since(start); took > most {
+			t.Errorf("the connection took %v", took)
+		}
+	}
 }
 
 // TestEngine checks that a table without transactions is refused, with the statement that

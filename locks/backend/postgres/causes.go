@@ -85,7 +85,7 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = hintStandby
 	case causes.Is[*warnedError](err):
 		f.Hint = hintWarned
-	case isTLS(err):
+	case isTLS(last(err)):
 		f.Hint = hintTLS
 	case errors.Is(err, errUnread):
 		f.Hint = "check the files of certificates, passwords and services that the settings name"
@@ -124,12 +124,31 @@ func (s *store) kind(err error) caslease.Kind {
 			return kind
 		}
 		return caslease.Unsent
-	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(err), unreachable(err) && !ended(err):
+	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(last(err)), unreachable(last(err)) && !ended(last(err)):
 		return caslease.Unreachable
 	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed), errors.Is(err, errUnread):
 		return caslease.Unsent
 	}
 	return caslease.Unknown
+}
+
+// several are errors that were joined.
+type several interface {
+	error
+	Unwrap() []error
+}
+
+// last returns the last of several errors, of different hosts, or with TLS and without: what
+// the first says about TLS may be why there was a second attempt.
+func last(err error) error {
+	for !errors.Is(err, errUnread) {
+		all, ok := errors.AsType[several](err)
+		if !ok {
+			break
+		}
+		err = all.Unwrap()[len(all.Unwrap())-1]
+	}
+	return err
 }
 
 // unreachable reports whether no connection could be made.
@@ -153,14 +172,15 @@ func text(err error) string {
 			return own.Error()
 		}
 	}
-	if ended(err) {
+	connecting := causes.Is[*pgconn.ConnectError](err)
+	if err = last(err); ended(err) {
 		return "" // no answer in time
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return locks.Printable(op.Error())
 	}
-	if causes.Is[*pgconn.ConnectError](err) {
-		return locks.Printable(strings.Join(strings.Fields(reason(err)), " "))
+	if connecting {
+		return locks.Printable(strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return locks.Printable(err.Error())
 }

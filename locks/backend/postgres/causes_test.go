@@ -314,6 +314,71 @@ func TestFailover(t *testing.T) {
 	findings(t, s, "replication", locks.LevelOK, "no standby follows")
 }
 
+// TestSwitchedToStandby lends the store a connection to a standby, as a pooler does that has
+// switched. A waiter only reads, and must leave it all the same; and a table that the standby
+// lacks says nothing.
+func TestSwitchedToStandby(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	standby := server.Standby()
+	ctx := storetest.Within(t, realserver.Ready)
+	for _, schema := range []string{"public", "none"} {
+		s := openStore(t, pgtest.URLOf(pgtest.User, server.Addr(), standby.Addr())+"&schema="+schema)
+		if schema == "public" {
+			storetest.Create(t, s, jobs)
+		}
+		c, err := s.pool.connect(ctx, []string{standby.Addr()}, func(context.Context, *conn) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		drop(t, s)
+		s.pool.put(c)
+		_, err = s.Read(ctx, jobs)
+		storetest.IsKind(t, s, err, caslease.Unreachable)
+		storetest.Must(t)(s.Read(ctx, jobs))
+	}
+}
+
+// drop closes the store's idle connection.
+func drop(t *testing.T, s *store) {
+	t.Helper()
+	c, err := s.pool.get(storetest.Within(t, realserver.Ready))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+}
+
+// TestAddresses checks that a store reaches a server although another address that the URL
+// means does not answer, whatever connect_timeout is, and begins with the one that it reached.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	_, port, _ := strings.Cut(server.Addr(), ":")
+	off, err := net.Listen("tcp", "127.0.0.2:"+port)
+	if err != nil {
+		t.Skip(err) // not on Linux
+	}
+	t.Cleanup(func() { _ = off.Close() })
+	for _, addrs := range [][]string{{"db:" + port}, {off.Addr().String(), server.Addr()}} {
+		s := openStore(t, pgtest.URLOf(pgtest.User, addrs...)+"&connect_timeout=100")
+		s.pool.search.Lookup = func(_ context.Context, host string) ([]string, error) {
+			if host == "db" {
+				return []string{"127.0.0.2", "127.0.0.1"}, nil
+			}
+			return []string{host}, nil
+		}
+		for _, within := range []time.Duration{8 * time.Second, 3 * time.Second} { // the first address would take half
+			start := time.Now()
+			storetest.Must(t)(s.Read(storetest.Within(t, within), jobs))
+			if took := time.Since(start); within == 3*time.Second && took > within/2 {
+				t.Errorf("%q: the second connection took %v", addrs, took)
+			}
+			drop(t, s)
+		}
+	}
+}
+
 // TestDemoted checks that a store leaves a primary that begins to refuse writes, although its
 // connection stays open and reads go on.
 func TestDemoted(t *testing.T) {

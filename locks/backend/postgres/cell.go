@@ -19,9 +19,6 @@ func cell(row [][]byte) (caslease.Cell, error) {
 
 // plain returns a row with its bytes no longer in hexadecimal.
 func plain(row [][]byte) ([][]byte, error) {
-	if string(row[7]) == "t" {
-		return nil, errStandby // a pooler has switched to one
-	}
 	for _, i := range []int{2, 4} {
 		if row[i] == nil {
 			continue

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // A conn is one connection. One goroutine at a time uses it.
@@ -45,6 +46,7 @@ var (
 // the connection before it sends a request on it.
 type pool struct {
 	settings *settings
+	search   hosts.Search
 	timeout  time.Duration
 	log      *slog.Logger         // nil discards
 	warned   sync.Once            // that a password was sent in clear text
@@ -130,9 +132,9 @@ func (p *pool) dial(ctx context.Context) (*conn, error) {
 	return p.connect(ctx, p.settings.hosts, func(ctx context.Context, c *conn) error { return c.check(ctx) })
 }
 
-// connect connects to the first of some hosts that check accepts. Each host has its share
-// of the time.
-func (p *pool) connect(ctx context.Context, hosts []string, check func(context.Context, *conn) error) (*conn, error) {
+// connect connects to the first of some hosts that check accepts. Each has its share of the
+// time, or less if connect_timeout says so.
+func (p *pool) connect(ctx context.Context, servers []string, check func(context.Context, *conn) error) (*conn, error) {
 	if p.ctx.Err() != nil {
 		return nil, errClosed
 	}
@@ -140,11 +142,28 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 	if err != nil { // it was valid before: a file is being replaced, or cannot be opened now
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
-	keepHosts(config, hosts)
-	c := &conn{tls: config.TLSConfig}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = p.timeLeft(ctx) / time.Duration(len(hosts))
+	var failed []error
+	for ctx, to := range p.search.Each(ctx, servers, p.timeLeft(ctx)) {
+		c, err := p.connectTo(ctx, config.Copy(), to, check)
+		if err == nil {
+			p.search.Found(to)
+			return c, nil
+		}
+		if failed = append(failed, err); slices.Contains(everywhere(), state(err)) {
+			break
+		}
 	}
+	return nil, errors.Join(failed...)
+}
+
+// everywhere are the SQLSTATEs of a login that the other servers would refuse, too.
+func everywhere() []string { return []string{"28P01", "3D000", "42501"} }
+
+// connectTo connects to one address.
+func (p *pool) connectTo(ctx context.Context, config *pgconn.Config, to hosts.Address, check func(context.Context, *conn) error) (*conn, error) {
+	keepHost(config, to.Server)
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{to.Addr}, nil }
+	c := &conn{tls: config.TLSConfig}
 	// The driver would dial once more to cancel a statement that we no longer wait for.
 	// The server does that itself: see prepareSQL.
 	dial := config.DialFunc
@@ -178,16 +197,17 @@ func (p *pool) connect(ctx context.Context, hosts []string, check func(context.C
 		c.PgConn = pg
 		return check(ctx, c)
 	}
-	c.PgConn, err = pgconn.ConnectConfig(ctx, config)
+	pg, err := pgconn.ConnectConfig(ctx, config)
+	c.PgConn = pg
 	connected.Store(true)
 	return c, err
 }
 
-// keepHosts removes all other hosts from a configuration. A host is there twice if it is
-// to be tried with TLS and without.
-func keepHosts(c *pgconn.Config, hosts []string) {
+// keepHost removes all other hosts from a configuration. A host is there twice if it is to be
+// tried with TLS and without.
+func keepHost(c *pgconn.Config, host string) {
 	all := append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
-	all = slices.DeleteFunc(all, func(f *pgconn.FallbackConfig) bool { return !slices.Contains(hosts, address(f.Host, f.Port)) })
+	all = slices.DeleteFunc(all, func(f *pgconn.FallbackConfig) bool { return address(f.Host, f.Port) != host })
 	if len(all) > 0 {
 		c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
 	}

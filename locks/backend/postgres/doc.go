@@ -26,7 +26,7 @@
 //	service= servicefile= passfile=       files with more settings
 //	sslmode= sslrootcert= sslcert= sslkey= sslcertmode= sslsni= sslnegotiation=
 //	require_auth= channel_binding=        which ways to log in are allowed
-//	connect_timeout=                      seconds for one host; default: its share of all
+//	connect_timeout=                      seconds for one host at most; it never has more than its share
 //	target_session_attrs=                 always read-write
 //	min_protocol_version= max_protocol_version= options= application_name=
 //
@@ -39,7 +39,9 @@
 // ~/.postgresql/root.crl), PGSSLMINPROTOCOLVERSION of TLSv1.3, PGSSLMAXPROTOCOLVERSION, and
 // PGGSSENCMODE=require. Services are only looked for in one file. A password from a
 // passfile that others can read or write is refused; psql ignores it. Files are read again for
-// each connection. With several hosts, leaderrun uses the first that accepts writes.
+// each connection. With several hosts, leaderrun uses the first that accepts writes; each host,
+// and each address of its name, has its share of the time, and the one that was used last comes
+// first.
 //
 // # Liveness
 //

@@ -158,12 +158,24 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	case state(err) == readOnly:
 		c.close() // the next connection is to the primary
 		return nil, err
+	case state(err) == undefinedTable: // of a standby, that says nothing
+		if refused := c.check(ctx); refused != nil {
+			c.close()
+			err = refused
+		}
+		return nil, err
 	case err != nil:
 		return nil, err
 	case len(results) != 2:
 		return nil, fmt.Errorf("the server answered %d of 2 statements", len(results))
 	case c.warning != "":
 		return nil, &warnedError{c.warning}
+	}
+	for _, row := range results[1].Rows {
+		if string(row[7]) == "t" { // a pooler has switched to a standby
+			c.close()
+			return nil, errStandby
+		}
 	}
 	return results[1].Rows, nil
 }

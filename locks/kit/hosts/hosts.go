@@ -1,4 +1,4 @@
-// Package hosts parses lists of servers, as users write them.
+// Package hosts parses lists of servers, as users write them, and finds their addresses.
 package hosts
 
 import (
