@@ -52,7 +52,7 @@ const (
 	hintAddress = "check host and port of the URL (or of ~/.my.cnf, MYSQL_HOST, MYSQL_TCP_PORT), and that the server listens there"
 	hintTLS     = "check the CA of the server's certificate (cacert=FILE), our own certificate (cert=, key=), and the name in the server's (servername=); tls=false turns TLS off"
 	hintLogin   = "check user and password (~/.my.cnf, MYSQL_PWD), and from which hosts the server lets this user in"
-	hintLocked  = "somebody else kept the row locked, or the node of a Galera cluster has lost the others"
+	hintLocked  = "somebody else kept the row or the table locked, as a dump without --single-transaction does, or the node of a Galera cluster has lost the others"
 	hintFull    = "the server's disk is full"
 	hintMany    = "the server accepts no more connections: see its max_connections and max_user_connections"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -114,6 +115,22 @@ func TestDurability(t *testing.T) {
 	findings(t, s, "durability", "innodb_flush_log_at_trx_commit is 2")
 	server.Exec("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
 	findings(t, s, "durability", "on disk")
+}
+
+// TestSemiSync checks that doctor does not count on replicas that the server no longer waits for.
+func TestSemiSync(t *testing.T) {
+	t.Parallel()
+	primary := mysqltest.Start(t, "--log-bin", "--server-id=1", "--rpl-semi-sync-master-enabled=ON")
+	replica := mysqltest.Start(t, "--server-id=2", "--rpl-semi-sync-slave-enabled=ON")
+	host, port, _ := strings.Cut(primary.Addr(), ":")
+	replica.Exec("CHANGE MASTER TO master_host = '"+host+"', master_port = "+port+", master_user = '"+mysqltest.User+"', master_use_gtid = slave_pos", "START SLAVE")
+	status := "SELECT COUNT(*) = 2 FROM information_schema.global_status WHERE (variable_name, variable_value) IN (('rpl_semi_sync_master_clients', '1'), ('rpl_semi_sync_master_status', '%s'))"
+	primary.Until(fmt.Sprintf(status, "ON"))
+	s := at(t, primary.URL())
+	findings(t, s, "replication", "semi-synchronous, to 1")
+	primary.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+	primary.Until(fmt.Sprintf(status, "OFF"))
+	findings(t, s, "replication", "is off, or has gone on")
 }
 
 // TestCannotConnect checks the hint of each error that prevents a connection.

@@ -83,7 +83,7 @@ func (c *connector) config(host hosts.Address) *mysql.Config {
 		to.ServerPubKey = c.settings.serverKey
 	}
 	to.MultiStatements, to.MaxAllowedPacket = true, maxMessage
-	to.ConnectionAttributes = "program_name:leaderrun"
+	to.ConnectionAttributes = strings.TrimSpace("program_name:leaderrun " + c.settings.lock)
 	to.Logger = &mysql.NopLogger{} // the driver also returns what it would log
 	if c.settings.tls != nil && to.Net != "unix" {
 		to.TLS, to.AllowFallbackToPlaintext = c.settings.tls.Config(), c.settings.fallback

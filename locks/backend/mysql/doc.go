@@ -108,7 +108,11 @@
 // waits for a replica also ends the wait. The server reports neither. A server that still
 // accepts writes after another has taken its place grants the same locks; whatever manages the
 // failover has to prevent that. If innodb_flush_log_at_trx_commit is not 1, a crash loses
-// granted locks. With binlog_format = STATEMENT locks are refused. Doctor checks all of these.
+// granted locks, and if sync_binlog is not 1, a crash of the machine may. With binlog_format =
+// STATEMENT locks are refused. Doctor checks all of these.
+//
+// What locks the table ends jobs if it lasts longer than their leases: renewals wait for it.
+// mysqldump locks all tables of a database, unless it has --single-transaction.
 //
 // A proxy in front of a Galera cluster that lends connections to several clients has to keep
 // wsrep_sync_wait for each (ProxySQL does); otherwise a waiter may see a release late.

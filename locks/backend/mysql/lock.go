@@ -29,6 +29,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.lock = o.Name
 	if i := slices.IndexFunc(s.hosts, s.trustsAnyKey); i >= 0 && (s.tls == nil || s.fallback) && o.Logger != nil {
 		o.Logger.Warn("get-server-public-key is set: without TLS, the password goes to whoever answers", "server", s.hosts[i])
 	}

@@ -32,7 +32,7 @@ type host struct {
 const (
 	timeSQL  = "SELECT CURRENT_USER(), @@version, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + now + "), (SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '" + table + "')"
 	factsSQL = "SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'innodb_read_only', 'log_bin', 'binlog_format', 'sync_binlog', 'innodb_flush_log_at_trx_commit', 'wsrep_on'); " +
-		"SHOW GLOBAL STATUS WHERE variable_name IN ('slaves_connected', 'replicas_connected', 'rpl_semi_sync_master_clients', 'rpl_semi_sync_source_clients', 'wsrep_ready', 'wsrep_cluster_size')"
+		"SHOW GLOBAL STATUS WHERE variable_name IN ('slaves_connected', 'replicas_connected', 'rpl_semi_sync_master_clients', 'rpl_semi_sync_source_clients', 'rpl_semi_sync_master_status', 'rpl_semi_sync_source_status', 'wsrep_ready', 'wsrep_cluster_size')"
 	// trySQL needs every permission that a run needs, and changes nothing.
 	trySQL    = "SELECT version FROM @table LIMIT 0; INSERT INTO @table SELECT * FROM @table WHERE FALSE; UPDATE @table SET version = version WHERE FALSE"
 	forgetSQL = "DELETE FROM @table WHERE FALSE"
@@ -206,6 +206,9 @@ func (h host) replication(to *locks.Servers) {
 		to.Find("replication", locks.LevelError, "binlog_format is STATEMENT, with which locks are refused", "SET GLOBAL binlog_format = 'ROW'")
 	case h.galera():
 		to.Find("replication", locks.LevelOK, fmt.Sprintf("a Galera cluster of %d; a commit is certified by all of them", h.number("wsrep_cluster_size")), "")
+	case waits > 0 && !isOn(h.facts["rpl_semi_sync_master_status"]) && !isOn(h.facts["rpl_semi_sync_source_status"]):
+		to.Find("replication", locks.LevelWarning, "semi-synchronous replication is off, or has gone on without the replicas: if one is promoted, it may lack the last writes, and grant a held lock again, with a token that was granted before",
+			"see rpl_semi_sync_master_enabled or rpl_semi_sync_source_enabled, and whether a replica acknowledges in time")
 	case waits > 0:
 		to.Find("replication", locks.LevelOK, fmt.Sprintf("semi-synchronous, to %d", waits), "")
 	case isOn(h.facts["log_bin"]):

@@ -25,6 +25,7 @@ type settings struct {
 	hosts    []string // "host:port", or the path of a socket
 	database string
 	user     string
+	lock     string // for program_name; may be ""
 
 	password string                 // of the URL
 	options  *reload.Value[options] // has the password, too; nil: there is no such file

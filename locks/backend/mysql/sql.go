@@ -96,8 +96,8 @@ func (s *settings) sql(statement string, v values) string {
 }
 
 // transaction returns all that is sent for some statements. The server ends one that waits for
-// others when we no longer wait for it, a second later at most.
+// others before we stop waiting for it, so that we hear why, but not in its first second.
 func (s *settings) transaction(statements, after string, left time.Duration) string {
-	wait := strconv.Itoa(int((left + time.Second - 1) / time.Second))
+	wait := strconv.Itoa(int(max((left-100*time.Millisecond)/time.Second, 1)))
 	return strings.NewReplacer("@wait", wait, "@statements", statements, "@after", after).Replace(transactionSQL)
 }

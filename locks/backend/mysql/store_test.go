@@ -207,9 +207,8 @@ func TestRowLockedByOthers(t *testing.T) {
 	if now := storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)); now.Version != c.Version {
 		t.Errorf("the row has changed: %+v", now)
 	}
-	s.timeout = 500 * time.Millisecond // the server gives up first
 	free = server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
-	_, err = s.Swap(storetest.Within(t, realserver.Ready/2), jobs, c, caslease.Value{State: "{}"}) // innodb_lock_wait_timeout is 50 s
+	_, err = s.Swap(storetest.Within(t, 4900*time.Millisecond), jobs, c, caslease.Value{State: "{}"}) // the server gives up first
 	if f := storetest.IsKind(t, s, err, caslease.Unsent); f.Hint != hintLocked {
 		t.Errorf("got %+v", f)
 	}

@@ -65,7 +65,7 @@ func (s *store) causes() []cause {
 		{"42", caslease.Refused, ""},
 		{"53100", caslease.Unsent, "the server's disk is full"},
 		{"53300", caslease.Throttled, "the server accepts no more connections: see its max_connections, and CONNECTION LIMIT of the role and the database"},
-		{"57014", caslease.Unsent, "the server cancelled the statement: by statement_timeout, or because somebody else kept the row locked"},
+		{"57014", caslease.Unsent, "the server cancelled the statement: by statement_timeout, or because somebody else kept the row or the table locked, as VACUUM FULL does"},
 		{"57P03", caslease.Unsent, ""}, // the server is starting
 		{"57P", caslease.Unknown, ""},
 		{"22", caslease.Refused, ""}, {"0A", caslease.Refused, ""},

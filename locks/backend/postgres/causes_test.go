@@ -297,6 +297,9 @@ func TestFailover(t *testing.T) {
 	findings(t, s, "replication", locks.LevelWarning, "none of 1 standbys is synchronous")
 	server.Exec("CREATE ROLE runner LOGIN") // who may not see the state of standbys
 	findings(t, openStore(t, server.URLAs("runner")), "replication", locks.LevelWarning, "none of 1 standbys is synchronous")
+	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (standby, other)'", "SELECT pg_reload_conf()")
+	server.Until("SELECT sync_state = 'quorum' FROM pg_stat_replication")
+	findings(t, s, "replication", locks.LevelWarning, "commits wait for ANY")
 	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'standby'", "SELECT pg_reload_conf()")
 	server.Until("SELECT sync_state = 'sync' FROM pg_stat_replication")
 	findings(t, s, "replication", locks.LevelOK, "commits wait for standby")

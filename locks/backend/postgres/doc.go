@@ -28,7 +28,8 @@
 //	require_auth= channel_binding=        which ways to log in are allowed
 //	connect_timeout=                      seconds for one host at most; it never has more than its share
 //	target_session_attrs=                 always read-write
-//	min_protocol_version= max_protocol_version= options= application_name=
+//	min_protocol_version= max_protocol_version= options=
+//	application_name=                     default: "leaderrun " and the lock
 //
 // Settings that the URL omits are taken from PGHOST, PGPORT, PGDATABASE, PGUSER,
 // PGPASSWORD, PGPASSFILE, PGSERVICE, PGSERVICEFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT,
@@ -96,10 +97,14 @@
 //
 // An asynchronous standby may lack the last writes. If it is promoted, a held lock may be
 // granted again, with a token that was granted before. Promote only synchronous standbys
-// (synchronous_standby_names), or fence where it matters. A server that still accepts
+// (synchronous_standby_names), or fence where it matters. With ANY, commits wait for some of
+// those that are named, so promote only the one with the greatest LSN. A server that still accepts
 // writes after another has taken its place also grants the same locks; whatever manages
 // the failover has to prevent that. With fsync off, a crash loses granted locks. Doctor
 // checks all of these.
+//
+// What locks the table ends jobs if it lasts longer than their leases, as VACUUM FULL may:
+// renewals wait for it.
 //
 // If the server's clock is set forward while a holder cannot reach the server, two may lead at
 // once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until

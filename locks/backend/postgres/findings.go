@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -65,6 +66,9 @@ func (f facts) durability(to *locks.Servers) {
 	case f.waitsFor == "" || f.hidden == 0 && f.synchronous == 0:
 		to.Find("replication", locks.LevelWarning, fmt.Sprintf("none of %d standbys is synchronous: if one is promoted, it may lack the last writes, and grant a held lock again, with a token that was granted before", f.standbys),
 			"set synchronous_standby_names, and promote only synchronous standbys; or fence by the token where that matters")
+	case len(f.waitsFor) > 3 && strings.EqualFold(f.waitsFor[:3], "ANY"):
+		to.Find("replication", locks.LevelWarning, fmt.Sprintf("commits wait for %s: if a standby is promoted that was not waited for, it may lack the last writes, and grant a held lock again, with a token that was granted before", locks.Printable(f.waitsFor)),
+			"promote only the standby with the greatest LSN (Patroni: synchronous_mode: quorum), or name the standbys with FIRST")
 	default:
 		to.Find("replication", locks.LevelOK, fmt.Sprintf("%d follow; commits wait for %s", f.standbys, locks.Printable(f.waitsFor)), "")
 	}

@@ -29,6 +29,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.lock = o.Name
 	return caslease.New(newStore(s, o.ConnectTimeout, o.Logger), traits(s), o), nil
 }
 

@@ -36,6 +36,7 @@ const (
 type settings struct {
 	conn     string // for the driver
 	schema   string
+	lock     string   // for application_name; may be ""
 	hosts    []string // "host:port", for messages and for doctor
 	database string
 	user     string
@@ -117,7 +118,8 @@ func (s *settings) config() (*pgconn.Config, error) {
 	}
 	c.MaxProtocolMessageBodyLen = maxMessage
 	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "leaderrun"
+		name := strings.TrimSpace("leaderrun " + s.lock)
+		c.RuntimeParams["application_name"] = name[:min(len(name), maxIdentifier)]
 	}
 	return c, nil
 }

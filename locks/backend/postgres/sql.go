@@ -21,7 +21,7 @@ const (
 	// even on its own disk, with "local" and "remote_write" on no other: each could let a
 	// lock be granted twice. "remote_apply" is more than we need, so it stays.
 	//
-	// The server itself ends the statement when we stop waiting for it.
+	// The server itself ends the statement, just before we stop waiting for it.
 	prepareSQL = `SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
 		WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), set_config('statement_timeout', $1, true)`
 

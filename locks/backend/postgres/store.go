@@ -142,7 +142,8 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	defer s.pool.put(c)
 	c.warning = ""
 	var b pgconn.Batch
-	b.ExecParams(prepareSQL, [][]byte{strconv.AppendInt(nil, s.pool.timeLeft(ctx).Milliseconds()+1, 10)}, nil, nil, nil)
+	limit := s.pool.timeLeft(ctx).Milliseconds()*9/10 + 1 // so that we hear why
+	b.ExecParams(prepareSQL, [][]byte{strconv.AppendInt(nil, limit, 10)}, nil, nil, nil)
 	params, formats := make([][]byte, len(values)), make([]int16, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
