@@ -187,7 +187,7 @@ func text(err error) string {
 
 // setup returns the statements that create the table and grant a run the permissions that
 // it needs.
-func (s *settings) setup() string { return s.tableSQL() + "; " + s.grants() }
+func (s *settings) setup() string { return s.sql(tableSQL) + "; " + s.grants() }
 
 func (s *settings) grants() string {
 	role := " TO " + quote(s.user)

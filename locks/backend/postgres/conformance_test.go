@@ -99,7 +99,7 @@ func in(u *url.URL) *settings { return &settings{schema: u.Query().Get("schema")
 func (r *rig) table() rowstest.Table {
 	return rowstest.Table{
 		Exec: func(u *url.URL, statement string) [][]string {
-			return r.server.Exec(in(u).tableSQL(), in(u).sql(statement))
+			return r.server.Exec(in(u).sql(tableSQL), in(u).sql(statement))
 		},
 		Put: `INSERT INTO @table (name, part, @column) VALUES (convert_from(@name, 'UTF8'), @part, @value)
 			ON CONFLICT (name, part) DO UPDATE SET version = DEFAULT, @column = excluded.@column, updated = clock_timestamp()`,

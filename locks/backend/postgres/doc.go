@@ -4,7 +4,7 @@
 // It has a row for each lock, and another for requests to its holder:
 //
 //	name, part   the lock, and 0 for itself or 1 for requests
-//	version      counted for the whole table: each write has a greater one
+//	version      begins with the time in microseconds; each write has a greater one
 //	first        the version of the row when it was created; NULL: still the same
 //	state        JSON: whether it is held, by whom, for how long; see caslease
 //	text         the record
@@ -58,7 +58,9 @@
 //     clock.
 //   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
 //
-// Each change except a renewal is notified (NOTIFY, on a channel for each schema). Waiters
+// Each change except a renewal is notified (NOTIFY, on a channel for each schema), after it is
+// committed, in a transaction of its own that waits for no standby: otherwise it could keep other
+// applications of the server from notifying. Waiters
 // and holders listen, so they notice at once that a lock is released, that the holder
 // has a request, or that it has lost the lock. A pooler that lends connections, such as
 // PgBouncer, passes on no notifications: leaderrun notices the pooler, reports it with -v
@@ -77,9 +79,10 @@
 //
 // # Fencing token
 //
-// It is at least one more than the version that the row had before. Versions come from a
-// sequence that begins with the time in microseconds, so they rise even if a row or the
-// table is deleted and created again.
+// It is at least one more than the version that the row had before. A version is the server's
+// time in microseconds, or one more than the last, whichever is greater. So tokens rise even if
+// a row or the table is deleted and created again, unless the server's clock was set back to
+// before the last write; and if rows are copied to another server, as by logical replication.
 //
 // # Permissions
 //

@@ -3,9 +3,7 @@ package postgres
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
-	"time"
 )
 
 // table is the name of the table in its schema.
@@ -31,36 +29,43 @@ const (
 	columns = `version, coalesce(first, version), encode(substr(state, 1, 65537), 'hex'), length(state),
 		encode(substr(text, 1, 4097), 'hex'),
 		CASE WHEN epoch = pg_postmaster_start_time() THEN (extract(epoch from updated)*1000000)::bigint END,
-		(extract(epoch from clock_timestamp())*1000000)::bigint, pg_is_in_recovery()`
+		` + micros + `, pg_is_in_recovery()`
+
+	micros = `(extract(epoch from clock_timestamp())*1000000)::bigint`
 
 	readSQL = `SELECT ` + columns + ` FROM (SELECT) AS one LEFT JOIN @table ON name = $1 AND part = $2`
 
 	createSQL = `WITH w AS (INSERT INTO @table (name, part, state, text) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (name, part) DO NOTHING RETURNING *)
-		SELECT ` + columns + notifySQL
+		SELECT ` + columns + ` FROM w`
 
-	updateSQL = `WITH w AS (UPDATE @table SET version = DEFAULT, first = coalesce(first, version),
+	updateSQL = `WITH w AS (UPDATE @table SET version = greatest(version + 1, ` + micros + `), first = coalesce(first, version),
 				updated = clock_timestamp(), epoch = pg_postmaster_start_time(),
 				state = coalesce($3, state), text = coalesce($4, text)
-			WHERE name = $1 AND part = $2 AND version = $6 AND ($7::bigint = 0 OR epoch = pg_postmaster_start_time()
-				AND clock_timestamp() - updated >= $7::bigint * interval '1 microsecond')
+			WHERE name = $1 AND part = $2 AND version = $5 AND ($6::bigint = 0 OR epoch = pg_postmaster_start_time()
+				AND clock_timestamp() - updated >= $6::bigint * interval '1 microsecond')
 			RETURNING *)
-		SELECT ` + columns + notifySQL
-
-	// notifySQL notifies listeners, unless the channel is "".
-	notifySQL = `, CASE WHEN $5 <> '' THEN pg_notify($5, $1)::text END FROM w`
+		SELECT ` + columns + ` FROM w`
 
 	deleteSQL = `WITH w AS (DELETE FROM @table WHERE name = $1 AND part = $2 AND version = $3 RETURNING *)
-		SELECT ` + columns + `, pg_notify($4, $1)::text FROM w`
+		SELECT ` + columns + ` FROM w`
+
+	// noticeSQL and notifySQL notify listeners of what was written, in a transaction of their
+	// own. All transactions that notify in any database of the server commit one after the
+	// other: none of ours may wait for a standby meanwhile, or long for another's. If the row is
+	// not as we wrote it, somebody else has written, and has notified.
+	noticeSQL = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '500ms', true)`
+	notifySQL = `SELECT pg_notify($5, $1) FROM (SELECT) AS one LEFT JOIN @table ON name = $1 AND part = $2
+		WHERE ($3::bytea IS NULL OR state = $3) AND ($4::bytea IS NULL OR text = $4)`
 
 	listSQL = `SELECT ` + columns + `, name FROM @table WHERE part = 0 AND name > $1 ORDER BY name LIMIT $2`
 
-	// tableSQL creates the table. One counter gives versions to all rows, and each write
-	// takes the next, so the version of a deleted row never comes again. The counter
-	// begins with the time in microseconds, so that neither does a version of a dropped
-	// table.
+	// tableSQL creates the table. A version begins with the time in microseconds, and rises with
+	// each write and with the time. So the version of a row that was deleted never comes again,
+	// and rows can be copied into another table: there is no counter beside them, which logical
+	// replication would not copy.
 	tableSQL = `CREATE TABLE IF NOT EXISTS @table (name text COLLATE "C", part smallint, ` +
-		`version bigint NOT NULL GENERATED ALWAYS AS IDENTITY (START WITH %d), first bigint, state bytea, text bytea, ` +
+		`version bigint NOT NULL DEFAULT ` + micros + `, first bigint, state bytea, text bytea, ` +
 		`updated timestamptz NOT NULL DEFAULT clock_timestamp(), ` +
 		`epoch timestamptz NOT NULL DEFAULT pg_postmaster_start_time(), ` +
 		`PRIMARY KEY (name, part)) WITH (fillfactor = 50)`
@@ -75,8 +80,6 @@ func (s *settings) where() string { return quote(s.schema) + "." + table }
 func (s *settings) sql(statement string) string {
 	return strings.ReplaceAll(statement, "@table", s.where())
 }
-
-func (s *settings) tableSQL() string { return fmt.Sprintf(s.sql(tableSQL), time.Now().UnixMicro()) }
 
 // channel returns the name of the schema's channel for notifications.
 func (s *settings) channel() string {

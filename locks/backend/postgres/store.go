@@ -39,7 +39,7 @@ func (s *store) Close() error {
 
 // Read implements [caslease.Store].
 func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, error) {
-	row, err := s.one(ctx, readSQL, key)
+	row, err := s.one(ctx, about(readSQL, key))
 	if state(err) == undefinedTable {
 		return caslease.Cell{}, nil
 	}
@@ -52,24 +52,23 @@ func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, erro
 // Swap implements [caslease.Store]. The first one creates the table.
 func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to caslease.Value) (caslease.Cell, error) {
 	var newState []byte
-	channel := ""
 	if to.State != "" {
 		newState = []byte(to.State)
 	}
-	if !to.Silent {
-		channel = s.pool.settings.channel()
-	}
-	values := []any{newState, to.Record, channel}
-	statement := createSQL
+	q := about(createSQL, key, newState, to.Record)
 	if at.Version != "" {
-		statement, values = updateSQL, append(values, at.Version, rows.MinAge(to))
+		q = about(updateSQL, key, newState, to.Record, at.Version, rows.MinAge(to))
 	}
-	row, err := s.one(ctx, statement, key, values...)
+	var notice []query
+	if !to.Silent {
+		notice = s.notice(key, newState, to.Record)
+	}
+	row, err := s.one(ctx, q, notice...)
 	if state(err) == undefinedTable && at.Version == "" {
 		if err := s.createTable(ctx); err != nil {
 			return caslease.Cell{}, err
 		}
-		row, err = s.one(ctx, statement, key, values...)
+		row, err = s.one(ctx, q, notice...)
 	}
 	if err != nil {
 		return caslease.Cell{}, changed(err)
@@ -79,7 +78,7 @@ func (s *store) Swap(ctx context.Context, key caslease.Key, at caslease.Cell, to
 
 // Delete implements [caslease.Store].
 func (s *store) Delete(ctx context.Context, key caslease.Key, at caslease.Cell) error {
-	_, err := s.one(ctx, deleteSQL, key, at.Version, s.pool.settings.channel())
+	_, err := s.one(ctx, about(deleteSQL, key, at.Version), s.notice(key, nil, nil)...)
 	return changed(err)
 }
 
@@ -93,7 +92,7 @@ func changed(err error) error {
 
 // List implements [caslease.Lister].
 func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
-	all, err := s.run(ctx, listSQL, cursor, strconv.Itoa(locks.MaxList))
+	all, err := s.run(ctx, query{listSQL, []any{cursor, strconv.Itoa(locks.MaxList)}})
 	if state(err) == undefinedTable {
 		return nil, "", nil
 	}
@@ -110,7 +109,7 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 
 // createTable creates the table, unless somebody else does so at the same time.
 func (s *store) createTable(ctx context.Context) error {
-	_, err := s.run(ctx, s.pool.settings.tableSQL())
+	_, err := s.run(ctx, query{tableSQL, nil})
 	switch state(err) {
 	case duplicateTable, duplicateObject, uniqueViolation:
 		return nil
@@ -118,9 +117,64 @@ func (s *store) createTable(ctx context.Context) error {
 	return err
 }
 
-// one runs a statement about a cell, and returns its row.
-func (s *store) one(ctx context.Context, statement string, key caslease.Key, values ...any) ([][]byte, error) {
-	rows, err := s.run(ctx, statement, append([]any{key.Name, strconv.Itoa(int(key.Part))}, values...)...)
+// A query is a statement with its values, which are strings, or []byte for binary ones.
+type query struct {
+	statement string
+	values    []any
+}
+
+// about returns a query about a cell.
+func about(statement string, key caslease.Key, values ...any) query {
+	return query{statement, append([]any{key.Name, strconv.Itoa(int(key.Part))}, values...)}
+}
+
+// notice returns the transaction that notifies listeners of a change of a cell.
+func (s *store) notice(key caslease.Key, state, record []byte) []query {
+	return []query{{noticeSQL, nil}, about(notifySQL, key, state, record, s.pool.settings.channel())}
+}
+
+// send sends a transaction.
+func (s *store) send(p *pgconn.Pipeline, queries ...query) {
+	for _, q := range queries {
+		params, formats := make([][]byte, len(q.values)), make([]int16, len(q.values))
+		for i, v := range q.values {
+			switch v := v.(type) {
+			case string:
+				params[i] = []byte(v)
+			case []byte:
+				params[i], formats[i] = v, 1
+			}
+		}
+		p.SendQueryParams(s.pool.settings.sql(q.statement), params, nil, formats, nil)
+	}
+	p.SendPipelineSync() // the end of the transaction
+}
+
+// answers returns the rows of each query of a transaction.
+func answers(p *pgconn.Pipeline) (all [][][][]byte, err error) {
+	for {
+		next, err := p.GetResults()
+		if err != nil {
+			return nil, err
+		}
+		switch result := next.(type) {
+		case *pgconn.ResultReader:
+			r := result.Read()
+			if r.Err != nil {
+				return nil, r.Err
+			}
+			all = append(all, r.Rows)
+		case *pgconn.PipelineSync:
+			return all, nil
+		default:
+			return nil, fmt.Errorf("the driver returned a %T", next)
+		}
+	}
+}
+
+// one runs a query about a cell, and returns its row.
+func (s *store) one(ctx context.Context, q query, notice ...query) ([][]byte, error) {
+	rows, err := s.run(ctx, q, notice...)
 	if err == nil && len(rows) == 0 {
 		err = errChanged
 	}
@@ -130,31 +184,29 @@ func (s *store) one(ctx context.Context, statement string, key caslease.Key, val
 	return rows[0], nil
 }
 
-// run runs a statement, in one transaction and one exchange with the server: between two
+// run runs a query, in one transaction and one exchange with the server: between two
 // exchanges a pooler might lend the server's connection to somebody else. For the same
-// reason, no statement is prepared under a name. The values are strings, or []byte for
-// binary ones.
-func (s *store) run(ctx context.Context, statement string, values ...any) ([][][]byte, error) {
+// reason, no statement is prepared under a name. The notice is a second transaction of the
+// exchange, whose errors do not matter.
+func (s *store) run(ctx context.Context, q query, notice ...query) ([][][]byte, error) {
 	c, err := s.pool.get(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer s.pool.put(c)
 	c.warning = ""
-	var b pgconn.Batch
 	limit := s.pool.timeLeft(ctx).Milliseconds()*9/10 + 1 // so that we hear why
-	b.ExecParams(prepareSQL, [][]byte{strconv.AppendInt(nil, limit, 10)}, nil, nil, nil)
-	params, formats := make([][]byte, len(values)), make([]int16, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case string:
-			params[i] = []byte(v)
-		case []byte:
-			params[i], formats[i] = v, 1
-		}
+	p := c.StartPipeline(ctx)
+	s.send(p, query{prepareSQL, []any{strconv.FormatInt(limit, 10)}}, q)
+	if len(notice) > 0 {
+		s.send(p, notice...)
 	}
-	b.ExecParams(s.pool.settings.sql(statement), params, nil, formats, nil)
-	results, err := c.ExecBatch(ctx, &b).ReadAll()
+	err = p.Flush()
+	var results [][][][]byte
+	if err == nil {
+		results, err = answers(p)
+	}
+	_ = p.Close() // reads what is left of the answer
 	switch {
 	case state(err) == readOnly:
 		c.close() // the next connection is to the primary
@@ -172,11 +224,11 @@ func (s *store) run(ctx context.Context, statement string, values ...any) ([][][
 	case c.warning != "":
 		return nil, &warnedError{c.warning}
 	}
-	for _, row := range results[1].Rows {
+	for _, row := range results[1] {
 		if string(row[7]) == "t" { // a pooler has switched to a standby
 			c.close()
 			return nil, errStandby
 		}
 	}
-	return results[1].Rows, nil
+	return results[1], nil
 }

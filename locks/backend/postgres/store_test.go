@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -133,6 +134,42 @@ func TestOtherWarning(t *testing.T) {
 	storetest.Must(t)(s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"}))
 }
 
+// TestOthersNotify checks that a write that waits for a standby does not keep others from
+// notifying.
+func TestOthersNotify(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	c := storetest.Create(t, s, jobs)
+	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	ctx, cancel := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	writer.Go(func() { // until one waits
+		for err := error(nil); err == nil; {
+			c, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}"})
+		}
+	})
+	server.Until("SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	server.Exec("SET synchronous_commit = off", "SET lock_timeout = '5s'", "NOTIFY others")
+	cancel()
+	writer.Wait()
+}
+
+// TestCopiedRows checks that rows which were copied into another table go on with rising
+// versions, as after logical replication.
+func TestCopiedRows(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	ctx := storetest.Within(t, realserver.Ready)
+	old := storetest.Create(t, openStore(t, server.URL()), jobs)
+	server.Exec("CREATE SCHEMA next", "CREATE TABLE next.leaderrun_locks (LIKE leaderrun_locks INCLUDING ALL)",
+		"INSERT INTO next.leaderrun_locks OVERRIDING SYSTEM VALUE SELECT * FROM leaderrun_locks")
+	s := openStore(t, server.URL()+"&schema=next")
+	if c := storetest.Must(t)(s.Swap(ctx, jobs, storetest.Must(t)(s.Read(ctx, jobs)), caslease.Value{State: "{}"})); c.Floor <= old.Floor || c.First != old.First || c.Foreign != "" {
+		t.Errorf("the copied row is %+v; it was %+v", c, old)
+	}
+}
+
 // TestWatch checks that a watch reports changes, even those by other handles, but no
 // renewals, and that it ends with the connection.
 func TestWatch(t *testing.T) {
@@ -152,10 +189,12 @@ func TestWatch(t *testing.T) {
 	storetest.Must(t)(holder.Swap(ctx, caslease.Key{Name: "others"}, caslease.Cell{}, caslease.Value{State: "{}"}))
 	<-all
 	c = storetest.Must(t)(holder.Swap(ctx, jobs, c, caslease.Value{State: "{}", Silent: true}))
+	_, err = holder.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}) // it loses
+	storetest.IsKind(t, holder, err, caslease.Changed)
 	storetest.Must(t)(waiter.Read(ctx, jobs)) // notifications sent before its answer have now arrived
 	select {
 	case <-one:
-		t.Error("the watch reports a renewal, or another lock")
+		t.Error("the watch reports a renewal, another lock, or a write without effect")
 	default:
 	}
 	storetest.Must(t)(holder.Swap(ctx, caslease.Key{Name: "jobs", Part: caslease.Request}, caslease.Cell{}, caslease.Value{State: "{}"}))

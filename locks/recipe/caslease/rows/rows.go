@@ -38,7 +38,7 @@ func Cell(row [][]byte) (caslease.Cell, error) {
 		c.BadRecord = locks.CheckText(c.Record) != nil
 	}
 	if c.First > c.Floor || c.Floor >= maxVersion {
-		c.First, c.Floor, c.Foreign = 0, 0, "has a version that does not come from the table's counter"
+		c.First, c.Floor, c.Foreign = 0, 0, "has a version that leaderrun did not write"
 	}
 	return c, d.Err
 }
