@@ -121,7 +121,7 @@ func (o outage) report(r reporter, err error) {
 	}
 	o[err.Error()] = true
 	r.emit(event.Event{Kind: event.Unavailable, Class: ClassOf(err), Reason: err.Error()})
-	r.log.Warn("no answer, still trying", "err", err)
+	r.log.Warn("not possible yet, still trying", "err", err)
 }
 
 // untilSignal returns a context that ends when a signal arrives that ends us. It drops

@@ -57,8 +57,8 @@ func TestOneWarningPerOutage(t *testing.T) {
 		r.job.begin = runs(time.Minute, 0)
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		refused := `no answer, still trying: acquire "nightly" on model: connection refused`
-		r.warned(refused, "no answer, still trying: unavailable: something odd", refused)
+		refused := `not possible yet, still trying: acquire "nightly" on model: connection refused`
+		r.warned(refused, "not possible yet, still trying: unavailable: something odd", refused)
 		r.emitted(event.Unavailable, 3)
 	})
 }
