@@ -2,6 +2,7 @@ package azblob
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -70,6 +71,7 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 		DialContext:            bounded.Dialer(dialer.DialContext),
 		TLSHandshakeTimeout:    connectTimeout,
 		Protocols:              http1,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        4 * time.Second, // servers close idle connections after 5 s or later, and a write that meets that fails
 		MaxResponseHeaderBytes: 64 << 10,

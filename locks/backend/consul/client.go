@@ -31,6 +31,9 @@ const (
 	maxNames = 16 << 20
 )
 
+// leastAnswer is how long any answer may take, apart from the wait for a change.
+const leastAnswer = 2 * time.Second
+
 // A client asks one agent, over HTTP/1.1: a request that is not answered in time closes its
 // connection, and the next one makes another.
 //
@@ -67,10 +70,12 @@ func (c *client) dialTLS(ctx context.Context, network, addr string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	config := c.settings.tls.Config()
+	config := c.settings.tls.Resuming()
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(c.settings.addr)
 	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout) // that of a request does not end it
+	defer cancel()
 	conn := tls.Client(plain, config)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = plain.Close()
@@ -96,7 +101,9 @@ func (c *client) get(ctx context.Context, path string, since uint64, wait time.D
 	if since != 0 {
 		query.Set("index", strconv.FormatUint(since, 10))
 		query.Set("wait", wait.String())
-		timeout += wait + wait/16 // which the server adds, so that not all come back at once
+		// The server adds the last, so that not all come back at once. If the connection has
+		// fallen silent, the end of this notices.
+		timeout = min(timeout, max(wait, leastAnswer)) + wait + wait/16
 	}
 	if strings.HasSuffix(path, "/") { // all that begins so
 		query.Set("keys", "")

@@ -68,7 +68,7 @@
 //
 // Waiters keep a session, and wait for a change of the key by a blocking query, which is a
 // consistent read, too. Consul reports changes of the store as a whole, so an answer counts
-// only if the key has changed. A query lasts up to a third of the ttl, so that one whose
+// only if the key has changed. A query lasts up to a fifth of the ttl, so that one whose
 // connection has gone silent is noticed soon.
 //
 // # Record and requests

@@ -47,9 +47,9 @@ func (l *lock) askKey() string    { return l.client.settings.under(l.o.Name) + a
 // Close implements [queue.Store].
 func (l *lock) Close() { l.client.http.CloseIdleConnections() }
 
-// wait is how long a blocking query waits for a change. Only then do we notice a connection
-// that has gone silent.
-func (l *lock) wait() time.Duration { return min(max(l.o.TTL/3, time.Second), 10*time.Second) }
+// wait is how long a blocking query waits for a change: as long as from one renewal to the
+// next, because only then do we notice a connection that has gone silent.
+func (l *lock) wait() time.Duration { return min(max(l.o.TTL/5, time.Second), 10*time.Second) }
 
 // retry repeats f within the connect timeout as long as its error may pass. An address
 // where nobody listens is reported at once. Of several errors the first one says most. It stops

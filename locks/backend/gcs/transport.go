@@ -31,6 +31,7 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 		DialContext:            bounded.Dialer(dialer.DialContext),
 		TLSHandshakeTimeout:    connectTimeout,
 		Protocols:              http1,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        time.Minute,
 		MaxResponseHeaderBytes: 64 << 10,

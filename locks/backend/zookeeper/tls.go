@@ -1,27 +1,16 @@
 package zookeeper
 
 import (
-	"bytes"
 	"crypto/tls"
 	"net"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
-// certificates make the configuration of each connection. A connection resumes the
-// TLS session of an earlier one, which saves a renewal the signatures, unless our
-// certificate has changed since. The server's certificate and its CA are still
-// verified each time (tls.Conn.loadSession).
-type certificates struct {
-	*tlsfiles.Source
-
-	mu       sync.Mutex
-	own      []byte // our certificate; nil: none
-	sessions tls.ClientSessionCache
-}
+// certificates make the configuration of each connection.
+type certificates struct{ *tlsfiles.Source }
 
 // newCertificates returns nil for connections without TLS.
 func newCertificates(u *url.URL, getenv func(string) string) (*certificates, error) {
@@ -30,21 +19,15 @@ func newCertificates(u *url.URL, getenv func(string) string) (*certificates, err
 		return nil, err
 	}
 	source, err := s.Open()
-	return &certificates{Source: source, sessions: tls.NewLRUClientSessionCache(0)}, err
+	return &certificates{source}, err
 }
 
 // config returns the configuration for a new connection to a server.
 func (c *certificates) config(server string) *tls.Config {
-	config := c.Config()
+	config := c.Resuming()
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(server)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if own := tlsfiles.Own(config); own != nil && !bytes.Equal(own.Certificate[0], c.own) {
-		c.own, c.sessions = own.Certificate[0], tls.NewLRUClientSessionCache(0)
-	}
-	config.ClientSessionCache = c.sessions
 	return config
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
+	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
@@ -19,6 +20,10 @@ type Source struct {
 	base  *tls.Config
 	roots *reload.Value[*x509.CertPool]   // nil: the system's
 	pair  *reload.Value[*tls.Certificate] // nil: we have none
+
+	mu       sync.Mutex
+	own      *tls.Certificate // that of the sessions; nil: none
+	sessions tls.ClientSessionCache
 }
 
 // Open reads the files for the first time. Errors wrap locks.ErrUsage.
@@ -55,6 +60,21 @@ func (s *Source) Config() *tls.Config {
 	if pair := s.pair.Now(s.Log); pair != nil {
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 	}
+	return c
+}
+
+// Resuming is Config, and lets the connection resume the session of an earlier one, which
+// saves round trips and signatures, unless our certificate has changed since. The server's
+// certificate and its CA are still verified each time (tls.Conn.loadSession).
+func (s *Source) Resuming() *tls.Config {
+	c := s.Config()
+	own := Own(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions == nil || own != s.own {
+		s.own, s.sessions = own, tls.NewLRUClientSessionCache(0)
+	}
+	c.ClientSessionCache = s.sessions
 	return c
 }
 
