@@ -16,6 +16,8 @@ import (
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 )
@@ -174,8 +176,9 @@ func (c *client) known() *session {
 }
 
 // failed returns the error of a request, and does away with what may have caused it: a session
-// that the service has deleted, or a connection without an answer, which may have fallen
-// silent. Other requests may still be answered on it.
+// that the service has deleted, or a connection that may have fallen silent, or leads to a
+// server that cannot serve. Other requests may still be answered on it. One that is still being
+// made serves the next request.
 func (c *client) failed(api *spanner.Client, s *session, err error) error {
 	err = local(err)
 	c.mu.Lock()
@@ -183,7 +186,9 @@ func (c *client) failed(api *spanner.Client, s *session, err error) error {
 	if noSession(err) && c.current == s {
 		c.current = nil
 	}
-	if errors.Is(err, context.DeadlineExceeded) && c.api == api && c.detach() {
+	unserved := errors.Is(err, context.DeadlineExceeded) || like(codes.Unavailable, "")(err)
+	made := func() bool { return api.Connection().GetState() == connectivity.Ready } //nolint:staticcheck // there is only one
+	if unserved && c.api == api && made() && c.detach() {
 		c.api = nil
 		time.AfterFunc(c.timeout, func() { _ = api.Close() })
 	}
