@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -31,7 +32,8 @@ const (
 	// a third of the processor time of a helper that only renews.
 	window = 1 << 20
 	// reconnectMax bounds the pause between two attempts to connect: gRPC's own
-	// 2 minutes are far longer than a lease.
+	// 2 minutes are far longer than a lease. It is reached soon, or a fleet of waiters
+	// would dial too often.
 	reconnectMax = time.Second
 )
 
@@ -48,30 +50,33 @@ type client struct {
 
 	maintenance pb.MaintenanceClient
 
-	peers   peers
+	conns   *connections
 	members int           // the number of endpoints
 	timeout time.Duration // the connect timeout
 }
 
 // newClient begins to connect and does not wait for it.
 func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
-	c := &client{login: newLogin(s.user, s.password), members: len(s.endpoints), timeout: connectTimeout}
+	c := &client{login: newLogin(s.user, s.password), conns: newConnections(), members: len(s.endpoints), timeout: connectTimeout}
 	dial := []grpc.DialOption{
 		grpc.WithPerRPCCredentials(c.login),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           grpcbackoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
+			Backoff:           grpcbackoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 10, Jitter: 0.2, MaxDelay: reconnectMax},
 			MinConnectTimeout: connectTimeout,
 		}),
-		grpc.WithChainStreamInterceptor(passLearners),
+		grpc.WithChainUnaryInterceptor(c.conns.unary),
+		grpc.WithChainStreamInterceptor(passLearners, c.conns.stream),
 	}
 	var first *tls.Config
+	creds := insecure.NewCredentials()
 	if s.tls != nil {
 		first = s.tls.Config()
-		dial = append(dial, grpc.WithTransportCredentials(newAlertCredentials(first, s.config)))
+		creds = newAlertCredentials(first, s.config)
 	}
+	dial = append(dial, grpc.WithTransportCredentials(c.conns.noting(creds)))
 	if first != nil && first.ServerName != "" { // gRPC takes the name only from here
 		dial = append(dial, grpc.WithAuthority(first.ServerName))
 	}
@@ -112,12 +117,12 @@ func (c *client) unreachable() bool {
 }
 
 // attempt bounds one of several requests, so that a silent member does not use up all the
-// time: the next request goes to the next member.
+// time: the next request goes to the next member, or over another connection.
 func (c *client) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.members > 1 {
 		return context.WithTimeout(ctx, c.timeout/4)
 	}
-	return context.WithTimeout(ctx, c.timeout)
+	return context.WithTimeout(ctx, c.timeout/2)
 }
 
 // call makes one request, and repeats it if the server wants a new login. Errors that etcd

@@ -54,6 +54,12 @@
 // its server for, shows that it is new. The server reports whole seconds, so this takes
 // a second, or one and a half, and a ttl below 12 s leaves no time for it.
 //
+// One host may lead to several members, as a balancer does. So a connection over which a
+// request had no answer in time, or met a member that has no leader, or cannot serve for
+// another reason, is closed, and the next attempt makes a new one. Each renewal of a holder
+// does so once, and at once. Otherwise that takes a second, and longer each time, up to 10 s,
+// unless the connection serves a request meanwhile.
+//
 // With several hosts, requests go to each in turn, so a member that is down costs
 // nothing, and one that has fallen silent costs half of an attempt. If a learner refuses a
 // request, the next member gets it. A watch on a member that hangs reports nothing, and

@@ -16,6 +16,7 @@ import (
 
 // Enter implements [queue.Entry]: it gets a lease, and enters the queue.
 func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
+	e.lock.c.conns.urgent.Store(false)
 	var v *view
 	again := false
 	err := e.lock.retry(ctx, func(ctx context.Context) (err error) {

@@ -124,41 +124,24 @@ func (e *entry) Update(ctx context.Context) error {
 func (e *entry) End(error) {}
 
 // Leave implements [queue.Entry]: it ends the lease, if there may be one, which deletes the
-// key. With a single endpoint, an attempt without an answer is repeated over a new connection:
-// gRPC would notice only after seconds that the old one has fallen silent.
+// key. An attempt without an answer leaves time for another.
 func (e *entry) Leave(ctx context.Context) error {
 	if e.revoked || !e.sent.Load() {
 		return nil
 	}
 	c := e.lock.c
 	err := c.repeat(ctx, new(backoff.Backoff), func(ctx context.Context) error {
-		limited, cancel := backoff.Try(ctx)
+		c.conns.urgent.Store(true)
+		ctx, cancel := backoff.Try(ctx)
 		defer cancel()
-		err := e.revokeOnce(limited, c)
-		if c.members > 1 || limited.Err() == nil || ctx.Err() != nil {
-			return err
-		}
-		if next, bad := newClient(e.lock.settings, c.timeout); bad == nil {
-			if c != e.lock.c {
-				c.close()
-			}
-			c = next
-		}
+		ctx, stop := c.attempt(ctx)
+		defer stop()
+		_, err := call(ctx, c, c.lease.LeaseRevoke, &pb.LeaseRevokeRequest{ID: e.id}, grpc.WaitForReady(true))
 		return err
 	})
-	if c != e.lock.c {
-		c.close()
-	}
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		err = nil
 	}
 	e.revoked = err == nil
-	return err
-}
-
-func (e *entry) revokeOnce(ctx context.Context, c *client) error {
-	ctx, cancel := c.attempt(ctx)
-	defer cancel()
-	_, err := call(ctx, c, c.lease.LeaseRevoke, &pb.LeaseRevokeRequest{ID: e.id}, grpc.WaitForReady(true))
 	return err
 }

@@ -95,7 +95,10 @@ func TestAcquireUnresolved(t *testing.T) {
 	}
 	p.Reset()
 	p.Heal()
-	drive.Hold(t, l)
+	drive.Eventually(t, drive.Patience, "it connects again, and gets the lock", func() bool {
+		_, err := l.Acquire(drive.Context(t), true)
+		return err == nil
+	})
 	if all := op.entries("/"); len(all) != 1 || op.leases() != 1 {
 		t.Errorf("got %v and %d leases; want only the new entry", all, op.leases())
 	}

@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -37,6 +41,10 @@ type hanging struct {
 	// leads makes it renew leases by itself, as the leader of an earlier term does in servers
 	// before 3.4.31 and 3.5.13.
 	leads atomic.Bool
+
+	mu         sync.Mutex
+	clients    map[string]bool // the addresses of all so far
+	leaderless map[string]bool // those that it refuses, as a member without a leader does
 }
 
 // raw is an encoded message.
@@ -61,7 +69,7 @@ func hang(t *testing.T, s *etcdtest.Server) *hanging {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hanging{addr: l.Addr().String(), server: conn}
+	h := &hanging{addr: l.Addr().String(), server: conn, clients: map[string]bool{}}
 	front := grpc.NewServer(grpc.ForceServerCodec(asIs{}), grpc.UnknownServiceHandler(h.pass))
 	go func() { _ = front.Serve(l) }()
 	t.Cleanup(func() { front.Stop(); _ = conn.Close() })
@@ -71,6 +79,9 @@ func hang(t *testing.T, s *etcdtest.Server) *hanging {
 // pass passes on a request and its answers.
 func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(client)
+	if h.refuses(client) {
+		return rpctypes.ErrGRPCNoLeader
+	}
 	md, _ := metadata.FromIncomingContext(client.Context())
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(client.Context(), md))
 	defer cancel()
@@ -105,6 +116,9 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 		case err != nil:
 			return err
 		}
+		if h.refuses(client) {
+			return rpctypes.ErrGRPCNoLeader
+		}
 		if h.silent.Load() && !first && strings.HasSuffix(method, "/Watch") { // the first answer confirms the watch
 			h.missed.Add(1)
 			continue
@@ -113,6 +127,23 @@ func (h *hanging) pass(_ any, client grpc.ServerStream) error {
 			return err
 		}
 	}
+}
+
+// refuses reports whether the connection of a client is one that loseLeader has ended.
+func (h *hanging) refuses(client grpc.ServerStream) bool {
+	from, _ := peer.FromContext(client.Context())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clients[from.Addr.String()] = true
+	return h.leaderless[from.Addr.String()]
+}
+
+// loseLeader makes it a member without a leader for all present connections. New ones lead to
+// another, as behind a balancer.
+func (h *hanging) loseLeader() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaderless = maps.Clone(h.clients)
 }
 
 // renewed returns the answer to a request for a renewal.
@@ -184,6 +215,34 @@ func TestWaiterWithSilentWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	drive.Renew(t, l)
+}
+
+// TestLeaderlessBehindBalancer has one address, behind which the member of the present
+// connections loses its leader. The holder renews at once over a new one, and the waiter gets the
+// lock.
+func TestLeaderlessBehindBalancer(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, etcdtest.Options{})
+	h := hang(t, s)
+	first := h.open(t, "first", nil)
+	drive.Hold(t, first)
+	waits := make(chan struct{}, 100)
+	second := h.open(t, "second", func(locks.Waiting) { waits <- struct{}{} })
+	got := make(chan error, 1)
+	go func() {
+		_, err := second.Acquire(drive.Context(t), false)
+		got <- err
+	}()
+	drive.Within(t, drive.Patience, waits)
+	drive.Renew(t, first) // from now on it is known to hold
+	h.loseLeader()
+	drive.Renew(t, first)
+	drive.Release(t, first)
+	if err := drive.Within(t, drive.Patience, got); err != nil {
+		t.Fatal(err)
+	}
+	drive.Renew(t, second)
+	drive.Release(t, second)
 }
 
 // TestHolderWithSilentWatch checks that a holder whose watch reports nothing still receives

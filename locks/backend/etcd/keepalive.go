@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -32,7 +31,7 @@ func (c *client) keepAlive(ctx context.Context, lease int64) (r renewal, err err
 			return err
 		}
 		r.ttl, r.term = time.Duration(resp.TTL)*time.Second, resp.GetHeader().GetRaftTerm()
-		r.proxied, err = c.peers.proxied(s)
+		r.proxied, err = c.behindProxy(s)
 		return err
 	})
 	return r, err
@@ -82,36 +81,17 @@ func byProxy(s keepAliveStream) (bool, error) {
 	return resp.GetTTL() != 0, err
 }
 
-// peers remembers which connections lead to a proxy. The zero value is ready for use.
-type peers struct {
-	mu    sync.Mutex
-	known map[[2]string]bool // by both addresses of a connection: whether it leads to a proxy
-}
-
-// maxPeers is how many connections are remembered: more than exist at a time.
-const maxPeers = 64
-
-// proxied reports whether a proxy answers a stream that has had an answer.
-func (p *peers) proxied(s keepAliveStream) (bool, error) {
-	var conn [2]string
-	if at, ok := peer.FromContext(s.Context()); ok && at.LocalAddr != nil {
-		conn = [2]string{at.LocalAddr.String(), at.Addr.String()}
-	}
-	p.mu.Lock()
-	is, ok := p.known[conn]
-	p.mu.Unlock()
-	if ok {
-		return is, nil
+// behindProxy reports whether a proxy answers a stream that has had an answer. It asks once for
+// each connection.
+func (c *client) behindProxy(s keepAliveStream) (bool, error) {
+	at, _ := peer.FromContext(s.Context())
+	conn := c.conns.find(at)
+	if conn != nil && conn.proxied.Load() != nil {
+		return *conn.proxied.Load(), nil
 	}
 	is, err := byProxy(s)
-	if err != nil || conn[0] == "" {
-		return is, err
+	if err == nil && conn != nil {
+		conn.proxied.Store(&is)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.known == nil || len(p.known) == maxPeers {
-		p.known = map[[2]string]bool{}
-	}
-	p.known[conn] = is
-	return is, nil
+	return is, err
 }

@@ -30,6 +30,7 @@ var (
 //
 // A member that does not answer leaves time for the next one.
 func (e *entry) Renew(ctx context.Context) error {
+	e.lock.c.conns.urgent.Store(e.campaign.Token() != 0)
 	start := time.Now()
 	pause := &backoff.Backoff{Shortest: 5 * time.Millisecond}
 	for {

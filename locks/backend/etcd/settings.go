@@ -60,10 +60,11 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 
 // config returns the configuration of TLS for a new connection.
 func (s *settings) config() *tls.Config {
-	c := s.tls.Config()
-	if s.certs != nil {
-		s.certs.observe(c)
+	if s.certs == nil {
+		return s.tls.Resuming()
 	}
+	c := s.tls.Config() // a resumed session asks for no certificate of ours
+	s.certs.observe(c)
 	return c
 }
 
