@@ -19,6 +19,7 @@ func tests(c Config) []test {
 		{name: "ReleaseAfterLoss", run: releaseAfterLoss, recipe: true, needs: []need{needTTL}},
 		{name: "ReleaseDuringAcquire", run: releaseDuringAcquire, recipe: true},
 		{name: "ReleaseOverSilentConnection", run: releaseOverSilentConnection, needs: []need{needTTL, needCut}},
+		{name: "SilentConnections", run: silentConnections, needs: []need{needTTL, needCut}},
 		{name: "CloseDuringAcquire", run: closeDuringAcquire},
 		{name: "UseAfterClose", run: useAfterClose},
 		{name: "ConcurrentClose", run: concurrentClose},
