@@ -33,6 +33,7 @@ func known(tls bool) (all []causes.Cause) {
 		{Pattern: "error reading server preface: http2:", Text: "something that is not etcd answered", Hint: hintPort},
 		{Pattern: "use of closed network connection", Text: "the server accepts the connection but does not answer", Hint: causes.HintSilent},
 		{Pattern: "i/o timeout", Hint: causes.HintSilent},
+		{Pattern: "error reading server preface: read ", Text: closed.Text, Hint: closed.Hint}, // a reset, with addresses
 		{Pattern: "unknown service etcdserverpb", Text: "a gRPC server answered that is not etcd 3", Hint: hintPort},
 		{Pattern: "unexpected HTTP status code", Text: "an HTTP server answered, not etcd", Hint: hintPort},
 		{Pattern: "etcdserver: authentication failed", Denied: true, Hint: hintPassword},
