@@ -67,12 +67,9 @@
 //     have another clock.
 //   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
 //
-// MySQL notifies nobody. Waiters look every second on average, at random moments, and less often
-// the longer they wait: after 15 s every 2 to 5 s, and if the ttl is long, after ten minutes every
-// 10 to 30 s. Then they also have no connection in between. They never look so rarely that a
-// takeover comes later. Refused for lack of connections, a waiter pauses for 5 to 15 s, so that
-// holders find one first. A holder notices a request, and that it has lost the lock, when it
-// renews. A run has one connection, and briefly more when requests overlap. Waiters have no order.
+// MySQL notifies nobody. Waiters look every second on average, at random moments. A holder
+// notices a request, and that it has lost the lock, when it renews. A run has one connection,
+// and briefly more when requests overlap. Waiters have no order.
 //
 // # Transactions
 //
@@ -125,6 +122,5 @@
 // the holder's own deadline. With --takeover strict that cannot happen.
 //
 // The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
-// while it leads, or has not waited for long; with --slots N, up to N+1 while it waits. Servers
-// allow 151 unless max_connections is raised.
+// while it waits or leads; servers allow 151 unless max_connections is raised.
 package mysql

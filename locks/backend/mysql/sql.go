@@ -23,12 +23,9 @@ const (
 	// more than the row that is written, and a server that replicates statements refuses it
 	// (binlog_format): each replica would write its own clock into the row.
 	//
-	// What the last statement reads proves that the commit had an effect: see transact. A
-	// request that only reads needs neither that nor an isolation: waiters make many.
-	transactionSQL = sessionSQL + `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ` + beginSQL + `; @after`
-	readingSQL     = sessionSQL + beginSQL
-	sessionSQL     = `SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = @wait, lock_wait_timeout = @wait; `
-	beginSQL       = `START TRANSACTION READ WRITE; @statements; COMMIT AND NO CHAIN NO RELEASE`
+	// What the last statement reads proves that the commit had an effect: see transact.
+	transactionSQL = `SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = @wait, lock_wait_timeout = @wait; ` +
+		`SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION READ WRITE; @statements; COMMIT AND NO CHAIN NO RELEASE; @after`
 
 	// readOnly is twice OFF or 0, unless the server is a replica or is being replaced. A user
 	// who may write there all the same would not be refused. The second is on where the disk
@@ -98,14 +95,9 @@ func (s *settings) sql(statement string, v values) string {
 	return strings.NewReplacer(pairs...).Replace(statement)
 }
 
-// transaction returns all that is sent for some statements, and one after them, which is "" if
-// they only read. The server ends one that waits for others before we stop waiting for it, so
-// that we hear why, but not in its first second.
+// transaction returns all that is sent for some statements. The server ends one that waits for
+// others before we stop waiting for it, so that we hear why, but not in its first second.
 func (s *settings) transaction(statements, after string, left time.Duration) string {
 	wait := strconv.Itoa(int(max((left-100*time.Millisecond)/time.Second, 1)))
-	text := transactionSQL
-	if after == "" {
-		text = readingSQL
-	}
-	return strings.NewReplacer("@wait", wait, "@statements", statements, "@after", after).Replace(text)
+	return strings.NewReplacer("@wait", wait, "@statements", statements, "@after", after).Replace(transactionSQL)
 }

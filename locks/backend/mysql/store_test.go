@@ -159,17 +159,6 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestRest checks that a store that rests has no connection, and finds the server again.
-func TestRest(t *testing.T) {
-	t.Parallel()
-	s := at(t, mysqltest.Start(t).URL())
-	storetest.Create(t, s, jobs)
-	if s.Rest(); s.db.Stats().OpenConnections != 0 {
-		t.Error("a connection is left")
-	}
-	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
-}
-
 // TestEngine checks that a table without transactions is refused, with the statement that
 // changes it.
 func TestEngine(t *testing.T) {

@@ -64,7 +64,7 @@
 // and holders listen, so they notice at once that a lock is released, that the holder
 // has a request, or that it has lost the lock. A pooler that lends connections, such as
 // PgBouncer, passes on no notifications: leaderrun notices the pooler, reports it with -v
-// and in doctor, and looks every second, later every 2 to 5 s. Everything else works through it, in any of its
+// and in doctor, and looks every second. Everything else works through it, in any of its
 // modes: each request is one transaction, sent at once, without state of the session. A
 // run has one connection, and briefly more when requests overlap. Waiters have no order.
 //
@@ -118,6 +118,5 @@
 // days for example, reads become slower.
 //
 // The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
-// while it waits or leads; with --slots N, up to N+1 while it waits. Servers allow 100 unless
-// max_connections is raised.
+// while it waits or leads; servers allow 100 unless max_connections is raised.
 package postgres

@@ -111,7 +111,4 @@ func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
 	return c.CleanupDone(), nil
 }
 
-var (
-	_ caslease.Watcher = (*store)(nil)
-	_ caslease.Rester  = (*store)(nil)
-)
+var _ caslease.Watcher = (*store)(nil)

@@ -37,9 +37,6 @@ func (s *store) Close() error {
 	return nil
 }
 
-// Rest implements [caslease.Rester].
-func (s *store) Rest() { s.pool.rest() }
-
 // Read implements [caslease.Store].
 func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, error) {
 	row, err := s.one(ctx, about(readSQL, key))

@@ -23,10 +23,9 @@ type campaign struct {
 	pause    backoff.Backoff // between reads that fail
 	retry    backoff.Backoff // between writes that fail
 	paused   bool            // the first pause has been made
-	pace     pace
-	reported locks.Status  // the last status that was passed to Waiting, without the time to Confirm
-	dirty    bool          // a write was sent that may have made the lock ours
-	failing  clock.Instant // when writes began to fail for a reason that may pass; 0: they do not
+	reported locks.Status    // the last status that was passed to Waiting, without the time to Confirm
+	dirty    bool            // a write was sent that may have made the lock ours
+	failing  clock.Instant   // when writes began to fail for a reason that may pass; 0: they do not
 }
 
 // run returns the term once the lock is ours.
@@ -91,16 +90,11 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 		c.reported = about
 		c.lock.o.Waiting(locks.Waiting{Status: heldBy.Status})
 	}
-	watching := c.lock.startWatch()
-	mean, slow := c.pace.next(c.lock.traits, v.state.ttl())
-	pause := c.lock.traits.poll(left, mean, watching)
+	pause := c.lock.traits.poll(left, c.lock.startWatch())
 	if !c.paused { // a fleet that began to wait at one moment must not look at one moment
 		c.paused, pause = true, rand.N(pause)
 	}
 	c.answers.Held(heldBy.Status)
-	if store, ok := c.lock.store.(Rester); ok && slow && !watching {
-		store.Rest()
-	}
 	if c.lock.watching.sleep(ctx, min(pause, c.answers.Look(ctx))) != nil {
 		return nil, c.answers.Verdict(ctx.Err())
 	}
@@ -150,9 +144,6 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 		c.answers.Failed(err, isContext(err))
 		if !warned {
 			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
-		}
-		if c.lock.kind(err) == Throttled {
-			_ = backoff.Sleep(ctx, crowded/2+rand.N(crowded))
 		}
 		if c.pause.Wait(ctx) != nil {
 			return nil, c.answers.Verdict(err)

@@ -6,13 +6,11 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -51,58 +49,6 @@ func TestThrottledTake(t *testing.T) {
 		drive.Hold(t, at(t, s, options("a")))
 		if took := time.Since(start); took < time.Second {
 			t.Errorf("the write was repeated within %v", took)
-		}
-	})
-}
-
-// reads returns how often a waiter reads in a minute that begins after a while.
-func reads(t *testing.T, s *sim, o locks.Options, after time.Duration, f func(Request) Fault) int {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	_, done := drive.Campaign(ctx, t, s.open, "sim://host/p", o)
-	time.Sleep(after)
-	verbs(s)
-	s.Fault(f)
-	time.Sleep(time.Minute)
-	n := verbs(s)["read"]
-	cancel()
-	<-done
-	return n
-}
-
-// TestLongWait: a waiter reads less often, and has no connection between two reads, when it has
-// waited for a while.
-func TestLongWait(t *testing.T) {
-	bubble(t, func(t *testing.T, s *sim) {
-		s.longest = 5 * time.Second
-		o := options("a")
-		o.TTL = 30 * time.Second
-		l := at(t, s, o)
-		drive.Hold(t, l)
-		ctx, cancel := context.WithCancel(t.Context())
-		var renewer sync.WaitGroup
-		defer renewer.Wait()
-		defer cancel()
-		renewer.Go(func() {
-			for ctx.Err() == nil {
-				drive.Renew(t, l)
-				_ = backoff.Sleep(ctx, 6*time.Second)
-			}
-		})
-		o.Holder, o.NoResign = "b", true
-		if n := reads(t, s, o, 20*time.Second, nil); n < 12 || n > 24 || s.rested.Load() < 12 {
-			t.Errorf("%d reads in a minute, and %d rests", n, s.rested.Load())
-		}
-	})
-}
-
-// TestNoRoom: a waiter for which the store had no room leaves what there is to holders.
-func TestNoRoom(t *testing.T) {
-	bubble(t, func(t *testing.T, s *sim) {
-		drive.Hold(t, at(t, s, options("a")))
-		full := func(Request) Fault { return passing()["throttled"] }
-		if n := reads(t, s, options("b"), 5*time.Second, full); n < 3 || n > 12 {
-			t.Errorf("%d reads in a minute", n)
 		}
 	})
 }

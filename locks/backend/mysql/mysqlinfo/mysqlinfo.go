@@ -17,7 +17,7 @@ var Info = backend.Info{
 	HeldUntil:   "the lease ends",
 	Token:       "version of the row",
 	Order:       "none",
-	NotifiedBy:  "polling every 1s, later 5s",
+	NotifiedBy:  "polling every 1s",
 	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; CREATE for the first run, unless the table exists",
 	Limits:      "a failover to an asynchronous replica can lose locks; holders notice a break at the next renewal",
 	Cost:        "one connection, and one row written per renewal",
