@@ -20,7 +20,7 @@ func (s *store) run(ctx context.Context, statements, after string) (rows [][][]b
 	left := timeLeft(ctx, s.timeout)
 	rows, err = transact(ctx, c, s.settings.transaction(statements, after, left))
 	if number(err) == noSuchTable { // of a replica, that says nothing
-		if _, refused := transact(ctx, c, s.settings.transaction("SELECT "+readOnly, "SELECT 1", left)); errors.Is(refused, errReadOnly) {
+		if _, refused := transact(ctx, c, s.settings.transaction("SELECT "+readOnly, "SELECT 1", left)); refused != nil {
 			err = refused
 		}
 	}
