@@ -51,9 +51,9 @@ func slotFaults(terms []slotTerm) (faults []string, most int) {
 // are fewer, which stay longer: each has a handle for each slot, and with it a connection.
 func atMost(e *env, numbers ...int) {
 	contenders, terms, crashing := 12, 3, 4 // one term in four ends with a crash
-	stay := 20 * time.Millisecond
+	stay := e.prompt / 100                  // 20 ms, and more on a busy machine, where short terms would not overlap
 	if e.c.Recipe && !tester.Long() {
-		contenders, terms, stay = 6, 2, 400*time.Millisecond
+		contenders, terms, stay = 6, 2, e.prompt/5
 	}
 	switch {
 	case e.c.Polling >= time.Second:
