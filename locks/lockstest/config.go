@@ -47,6 +47,8 @@ type Config struct {
 	// Observed is set if only an observer who has watched a lease for a part of its length, or
 	// all of it, knows that it has ended, because the store's time is not proof.
 	Observed bool
+	// HTTP is set if clients speak HTTP/1.1 with the server.
+	HTTP bool
 	// NoSlots is set if the backend refuses to open a slot.
 	NoSlots bool
 	// Anonymous is set if the backend cannot report who holds a lock.
@@ -122,14 +124,3 @@ type Config struct {
 
 	ended *ended // notes the tests of a suite; nil for a single test
 }
-
-// Cut is a way to cut a network.
-type Cut string
-
-// The ways of cutting.
-const (
-	CutReplies Cut = "replies" // requests arrive, replies vanish
-	CutAll     Cut = "all"     // nothing arrives either way
-	CutReset   Cut = "reset"   // connections are reset and refused
-	CutOld     Cut = "old"     // the present connections fall silent for good, new ones work
-)

@@ -14,6 +14,8 @@ type Path struct {
 	mu     sync.Mutex
 	cut    Cut
 	healed chan struct{}
+	hold   int      // the request that is to be held back, from 1; 0: none
+	late   []func() // what arrives when the path is healed
 }
 
 // Cut breaks the path until heal is called.
@@ -21,11 +23,18 @@ func (p *Path) Cut(how Cut) (heal func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	healed := make(chan struct{})
-	p.cut, p.healed = how, healed
+	p.cut, p.healed, p.hold = how, healed, 0
+	if n, ok := how.Nth(); ok {
+		p.cut, p.hold = "", n+1
+	}
 	return sync.OnceFunc(func() {
 		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.cut = ""
+		late := p.late
+		p.cut, p.hold, p.late = "", 0, nil
+		p.mu.Unlock()
+		for _, request := range late {
+			request()
+		}
 		close(healed)
 	})
 }
@@ -38,7 +47,10 @@ func (p *Path) Do(ctx context.Context, request func()) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		cut, healed := p.state()
+		cut, healed := p.state(request)
+		if _, ok := cut.Nth(); ok {
+			request = func() {}
+		}
 		switch cut {
 		case "":
 			request()
@@ -67,8 +79,15 @@ func (p *Path) forget() {
 	}
 }
 
-func (p *Path) state() (cut Cut, healed <-chan struct{}) {
+// state returns what is wrong with the path for a request.
+func (p *Path) state(request func()) (cut Cut, healed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.hold > 0 {
+		if p.hold--; p.hold == 0 {
+			p.late = append(p.late, request)
+			return CutNth(0), p.healed
+		}
+	}
 	return p.cut, p.healed
 }

@@ -15,7 +15,7 @@ func TestPath(t *testing.T) {
 	for _, tt := range []struct {
 		how             Cut
 		before, answers int // how often it has arrived at the end of the cut, and after the cut
-	}{{"", 1, 1}, {CutReplies, 1, 1}, {CutAll, 0, 1}, {CutReset, 0, 0}} {
+	}{{"", 1, 1}, {CutReplies, 1, 1}, {CutAll, 0, 1}, {CutReset, 0, 0}, {CutNth(0), 0, 1}, {CutNth(1), 1, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			var p Path
 			heal := func() {}
@@ -37,15 +37,21 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestPathIsGivenUp checks that a cut blocks no caller for longer than its context.
+// TestPathIsGivenUp checks that a cut blocks no caller for longer than its context, and that a
+// request that is held back arrives later.
 func TestPathIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p Path
-		defer p.Cut(CutAll)()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := p.Do(ctx, func() { t.Error("the request arrived") }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-	})
+	for how, want := range map[Cut]int{CutAll: 0, CutNth(0): 1} {
+		synctest.Test(t, func(t *testing.T) {
+			var p Path
+			heal, arrived := p.Cut(how), 0
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := p.Do(ctx, func() { arrived++ }); !errors.Is(err, context.DeadlineExceeded) || arrived > 0 {
+				t.Errorf("%s: got %v, and the request arrived %d times", how, err, arrived)
+			}
+			if heal(); arrived != want {
+				t.Errorf("%s: the request arrived %d times; want %d", how, arrived, want)
+			}
+		})
+	}
 }

@@ -67,6 +67,8 @@ var (
 	needFair    = need{"Fair", func(c Config) bool { return c.Fair }}
 	needPlaces  = need{"Places", func(c Config) bool { return c.Places }}
 	needCut     = need{"Cut", func(c Config) bool { return c.Cut != nil }}
+	needConns   = need{"Connections", func(c Config) bool { return c.Connections != nil || c.Simulated }}
+	needHTTP    = need{"HTTP", func(c Config) bool { return c.HTTP }}
 	needTwin    = need{"Twin", func(c Config) bool { return c.Twin != nil }}
 	needEvict   = need{"Evict", func(c Config) bool { return c.Evict != nil }}
 	needRestart = need{"Restart", func(c Config) bool { return c.Restart != nil }}

@@ -18,8 +18,9 @@ func tests(c Config) []test {
 		{name: "ReleaseIsIdempotent", run: releaseIsIdempotent, recipe: true},
 		{name: "ReleaseAfterLoss", run: releaseAfterLoss, recipe: true, needs: []need{needTTL}},
 		{name: "ReleaseDuringAcquire", run: releaseDuringAcquire, recipe: true},
-		{name: "ReleaseOverSilentConnection", run: releaseOverSilentConnection, needs: []need{needTTL, needCut}},
-		{name: "SilentConnections", run: silentConnections, needs: []need{needTTL, needCut}},
+		{name: "ReleaseOverSilentConnection", run: releaseOverSilentConnection, needs: []need{needTTL, needCut, needConns}},
+		{name: "SilentConnections", run: silentConnections, needs: []need{needTTL, needCut, needConns}},
+		{name: "UnableConnections", run: unableConnections, needs: []need{needTTL, needCut, needHTTP}},
 		{name: "CloseDuringAcquire", run: closeDuringAcquire},
 		{name: "UseAfterClose", run: useAfterClose},
 		{name: "ConcurrentClose", run: concurrentClose},
@@ -98,6 +99,7 @@ func tests(c Config) []test {
 		{name: "Leaks", run: leaks, alone: true},
 	}
 	all = append(all, cuts()...)
+	all = append(all, lateRequests()...)
 	all = append(all, hostileTexts(c)...)
 	return append(all, hostileRecords(c)...)
 }

@@ -73,7 +73,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Open: open,
 		URL:  func(t testing.TB) *url.URL { return at(t, fmt.Sprintf("test %d", s.tests.Add(1))) },
 		Twin: func(t testing.TB, u *url.URL) *url.URL { return at(t, prefixOf(u)) },
-		TTL:  15 * time.Second, MaxTTL: time.Minute, SlowNames: true, Recipe: true, Polling: 3 * time.Second, Unwatched: true,
+		TTL:  15 * time.Second, MaxTTL: time.Minute, SlowNames: true, Recipe: true, Polling: 3 * time.Second, Unwatched: true, HTTP: true,
 		Abilities: azblobinfo.Info.Abilities, AskDelay: 5 * time.Second, ReportsStart: true, Adopts: true,
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(hostOf(u), how) },
 		Evict: func(t testing.TB, u *url.URL, name string) {

@@ -52,7 +52,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t testing.TB, u *url.URL) *url.URL { return at(t, u.Path) },
 		// The suite may take almost this long to see which of two waiters has won. The server
 		// ends a lease after twice the ttl, and grants another after the lock delay.
-		TTL: 3 * time.Second, Late: 8 * time.Second, Delayed: true, Places: true, NoSlots: s.query != "",
+		TTL: 3 * time.Second, Late: 8 * time.Second, Delayed: true, Places: true, NoSlots: s.query != "", HTTP: true,
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ testing.TB, u *url.URL, name string) {
 			s.Ask(http.MethodDelete, s.path(u, name), "")

@@ -50,7 +50,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t testing.TB, u *url.URL) *url.URL {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
-		TTL: 3 * time.Second, Polling: 3 * time.Second, Unwatched: true,
+		TTL: 3 * time.Second, Polling: 3 * time.Second, Unwatched: true, HTTP: true,
 		Abilities: gcsinfo.Info.Abilities, AskDelay: time.Second, ReportsLeft: true, ReportsStart: true, Adopts: true,
 		Cut:     func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
 		Evict:   func(_ testing.TB, u *url.URL, name string) { s.server.Delete(object(u, name)) },

@@ -83,9 +83,7 @@ func (f *fleets) cut(u *url.URL, how lockstest.Cut) (heal func()) {
 		defer f.mu.Unlock()
 		f.cuts[netip.MustParseAddr(bind)] = how
 	}
-	if how != lockstest.CutOld { // there are no connections
-		set(how)
-	}
+	set(how)
 	return func() { set("") }
 }
 

@@ -27,6 +27,7 @@ type Proxy struct {
 	faults   faults
 	pairs    []*pair
 	accepted int
+	hold     int // the piece of a request that is to be held back, from 1; 0: none
 }
 
 // faults is what is wrong with the network at one moment.
@@ -39,6 +40,8 @@ type faults struct {
 type pair struct {
 	client, server *net.TCPConn
 	silent         atomic.Bool
+	late           atomic.Bool // it has been silent, and what was held back has arrived
+	unable         atomic.Bool // its requests are answered with 503
 	once           sync.Once
 	done           chan struct{}
 }
@@ -72,17 +75,48 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Silence makes everything vanish on the present connections, for good: as if something in
-// between had forgotten them.
-func (p *Proxy) Silence() {
+// Silence makes everything vanish on the present connections, until Land: as if something in
+// between had forgotten them, or they led to a server that is frozen, of several with one
+// address.
+func (p *Proxy) Silence() { p.present(func(c *pair) { c.silent.Store(true) }) }
+
+// HoldNth makes a connection silent, as Silence does, with the nth piece of data that clients
+// send from now on; 0 is the next.
+func (p *Proxy) HoldNth(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hold = n + 1
+}
+
+// Land lets what silent connections have held back arrive, also if their clients have gone.
+// It ends HoldNth.
+func (p *Proxy) Land() {
+	p.mu.Lock()
+	p.hold = 0
+	p.mu.Unlock()
+	p.present(func(c *pair) {
+		if c.silent.Load() {
+			c.late.Store(true)
+			c.silent.Store(false)
+		}
+	})
+	p.set(func(*faults) {})
+}
+
+// Unable makes the present connections answer each request of HTTP/1.1 with 503, for good: as if
+// they led to a server that cannot serve, of several with one address.
+func (p *Proxy) Unable() { p.present(func(c *pair) { c.unable.Store(true) }) }
+
+// present does something to the present connections.
+func (p *Proxy) present(do func(*pair)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.pairs {
-		c.silent.Store(true)
+		do(c)
 	}
 }
 
-// Heal ends all faults but Silence. Connections that were cut continue where they were.
+// Heal ends all faults but Silence, HoldNth and Unable. Connections that were cut continue where they were.
 func (p *Proxy) Heal() { p.set(func(f *faults) { *f = faults{} }) }
 
 // Reset resets the present connections. Data that was held back is lost.

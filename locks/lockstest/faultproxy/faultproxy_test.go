@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -143,6 +146,58 @@ func TestSilence(t *testing.T) {
 	}
 	if s, err := read(old, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a silent connection: %q, %v", s, err)
+	}
+}
+
+// TestHoldNth holds back what a client sends before it gives up. It arrives in the end.
+func TestHoldNth(t *testing.T) {
+	t.Parallel()
+	addr, got := echo(t)
+	p := New(t, addr)
+	old := dial(t, p)
+	p.HoldNth(1)
+	send(t, old, "a")
+	if s, err := read(old, 5*time.Second); s != "a\n" {
+		t.Fatalf("the first piece: %q, %v", s, err)
+	}
+	<-got
+	send(t, old, "b")
+	if s, err := read(old, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a silent connection: %q, %v", s, err)
+	}
+	old.Close()
+	send(t, dial(t, p), "c")
+	if line := <-got; line != "c" {
+		t.Errorf("the server got %q", line)
+	}
+	p.Land()
+	if line := <-got; line != "b" {
+		t.Errorf("the server got %q", line)
+	}
+}
+
+// TestUnable makes one connection lead to a server that cannot serve.
+func TestUnable(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(s.Close)
+	p := New(t, s.Listener.Addr().String())
+	client := &http.Client{Transport: &http.Transport{}}
+	ask := func() int {
+		resp, err := client.Post("http://"+p.Addr(), "", strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	first := ask()
+	p.Unable()
+	second, third := ask(), ask()
+	client.CloseIdleConnections()
+	if last := ask(); first != 404 || second != 503 || third != 503 || last != 404 || p.Accepted() != 2 {
+		t.Errorf("answers %d, %d, %d, and %d over another of %d connections", first, second, third, last, p.Accepted())
 	}
 }
 

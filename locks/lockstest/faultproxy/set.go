@@ -36,6 +36,10 @@ func (s *Set) Find(addr string) *Proxy {
 // Cut cuts the network behind an address, as the suite requests.
 func (s *Set) Cut(addr string, how lockstest.Cut) (heal func()) {
 	p := s.Find(addr)
+	if n, ok := how.Nth(); ok {
+		p.HoldNth(n)
+		return p.Land
+	}
 	switch how {
 	case lockstest.CutReplies:
 		p.CutReplies()
@@ -45,6 +49,8 @@ func (s *Set) Cut(addr string, how lockstest.Cut) (heal func()) {
 		p.Refuse()
 	case lockstest.CutOld:
 		p.Silence()
+	case lockstest.CutUnable:
+		p.Unable()
 	}
 	return p.Heal
 }

@@ -1,10 +1,13 @@
 package faultproxy
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -62,6 +65,13 @@ func (p *Proxy) forward(c *pair, dst, src *net.TCPConn, of func(faults) way) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := src.Read(buf)
+		if src == c.client && n > 0 {
+			if c.unable.Load() {
+				c.refuse(buf[:n])
+				return
+			}
+			p.sent(c)
+		}
 		severed, ok := p.pass(c, n, of)
 		if !ok {
 			return
@@ -71,16 +81,49 @@ func (p *Proxy) forward(c *pair, dst, src *net.TCPConn, of func(faults) way) {
 			c.reset()
 			return
 		}
-		if _, werr := dst.Write(buf[:n]); werr != nil {
+		_, werr := dst.Write(buf[:n])
+		late := c.late.Load()
+		switch {
+		case late && src == c.client && err != nil:
+			return // the server must not learn that nobody waits: it may still be working
+		case late && src == c.server && err == nil: // the client may have gone
+		case werr != nil:
 			c.reset()
 			return
-		}
-		if errors.Is(err, io.EOF) {
+		case errors.Is(err, io.EOF):
 			_ = dst.CloseWrite()
 			return
+		case err != nil:
+			c.reset()
+			return
+		}
+	}
+}
+
+// sent counts a piece of data that a client has sent.
+func (p *Proxy) sent(c *pair) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hold--; p.hold == 0 {
+		c.silent.Store(true)
+	}
+	p.hold = max(p.hold, 0)
+}
+
+// refuse answers requests with 503 until the client closes the connection. The first begins
+// with data that has been read. If that is the middle of a request, the connection is reset.
+func (c *pair) refuse(begun []byte) {
+	defer c.reset()
+	for r := bufio.NewReader(io.MultiReader(bytes.NewReader(begun), c.client)); ; {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			return
+		}
+		_, err = io.Copy(io.Discard, req.Body)
+		if err == nil {
+			_, err = io.WriteString(c.client, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
 		}
 		if err != nil {
-			c.reset()
 			return
 		}
 	}

@@ -145,7 +145,7 @@ func (f *fleet) cut(host string, how lockstest.Cut) (heal func()) {
 		defer f.mu.Unlock()
 		f.cuts[host] = how
 	}
-	if how != lockstest.CutOld { // there are no connections
+	if how.Lasting() { // there are no connections
 		set(how)
 	}
 	return func() { set("") }
