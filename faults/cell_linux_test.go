@@ -47,6 +47,7 @@ type cell struct {
 	harmed chan struct{} // closed by harm
 	harm   func()        // a fault has been done
 	live   sync.WaitGroup
+	calm   sync.RWMutex // is read-locked by a fault of a host or its network
 
 	threadless int // jobs that got no thread
 

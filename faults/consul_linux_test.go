@@ -20,7 +20,7 @@ func consulCluster(t *testing.T, p plan) *store {
 
 // consulStore is a server, or several, of which all runs name the first.
 func consulStore(c consultest.Cluster, p plan) *store {
-	s := &store{servers: []string{c[0].Addr()}, env: func(addrs []string) []string { return backend("consul", addrs, "") }}
+	s := &store{servers: []string{c[0].Addr()}, http: true, env: func(addrs []string) []string { return backend("consul", addrs, "") }}
 	for _, server := range c {
 		s.faults = append(s.faults, serverFaults(server)...)
 	}

@@ -19,6 +19,9 @@ func cutFaults(c *cell) (all []fault) {
 		return nil
 	}
 	all = networkFaults()
+	if c.store.http {
+		all = append(all, unableConnections)
+	}
 	if c.hosts[0].Network() == host.Namespace {
 		all = append(all, packetFaults()...)
 	}
@@ -65,7 +68,7 @@ const (
 
 // cutting returns the names of faults that leave a host without a server.
 func cutting() (names []string) {
-	for _, f := range append(networkFaults(), memberFaults()...) {
+	for _, f := range append(append(networkFaults(), unableConnections), memberFaults()...) {
 		names = append(names, f.name)
 	}
 	return names
@@ -79,6 +82,7 @@ func networkFaults() []fault {
 		during("replies stalled", func(m *machine) { m.each((*faultproxy.Proxy).CutReplies) }),
 		during("connections refused", (*machine).Refuse),
 		{"connections reset", func(_ *nemesis, m *machine) bool { m.Reset(); return true }},
+		{"connections frozen", func(_ *nemesis, m *machine) bool { m.each((*faultproxy.Proxy).Silence); return true }},
 		during("requests torn", func(m *machine) { m.each((*faultproxy.Proxy).SeverRequests) }),
 		during("replies torn", func(m *machine) { m.each((*faultproxy.Proxy).SeverReplies) }),
 		during("jitter", func(m *machine) { m.each(func(p *faultproxy.Proxy) { p.Jitter(ttl / 10) }) }),
@@ -88,6 +92,11 @@ func networkFaults() []fault {
 		delay("replies delayed", (*faultproxy.Proxy).DelayReplies),
 	}
 }
+
+// unableConnections is a fault of connections over HTTP/1.1. As if one address led to several
+// servers, the present connections are bad for good, as they are after "connections reset" and
+// "connections frozen", and new ones are good.
+var unableConnections = fault{"connections answer 503", func(_ *nemesis, m *machine) bool { m.each((*faultproxy.Proxy).Unable); return true }}
 
 // delay holds back data, for anything from a short moment to two leases.
 func delay(name string, by func(*faultproxy.Proxy, time.Duration)) fault {

@@ -27,6 +27,7 @@ func mysqlStore(t *testing.T, p plan) *store {
 			return true
 		}},
 	)
+	all = append(all, clockFaults(s, p.strict, "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS INTEGER)", func() bool { return mysqlTable(s) })...)
 	if p.strict {
 		all = append(all, mysqlOperator(s, "lock deleted", "DELETE FROM leaderrun_locks WHERE state LIKE '%\"held\"%' RETURNING 1"),
 			mysqlOperator(s, "table dropped", "DROP TABLE leaderrun_locks; SELECT 1"))

@@ -105,6 +105,10 @@ func (n *nemesis) do(f fault) {
 		defer m.busy(-1)
 	}
 	n.victim = 0
+	if !n.server {
+		n.c.calm.RLock()
+		defer n.c.calm.RUnlock()
+	}
 	e.Call = clock.Boot{}.Now()
 	if !f.strike(n, m) {
 		return

@@ -34,6 +34,7 @@ func postgresStore(t *testing.T, p plan) *store {
 			return true
 		}},
 	)
+	all = append(all, clockFaults(s, p.strict, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", func() bool { return postgresTable(s) })...)
 	if p.strict {
 		all = append(all, postgresOperator(s, "lock deleted", "DELETE FROM leaderrun_locks WHERE convert_from(state, 'UTF8') LIKE '%\"held\"%' RETURNING true"),
 			postgresOperator(s, "table dropped", "DROP TABLE leaderrun_locks; SELECT true"))

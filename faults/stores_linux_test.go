@@ -70,6 +70,7 @@ type store struct {
 	servers []string                      // "127.0.0.1:port"; empty if there are none
 	env     func(addrs []string) []string // names the store, with the servers at these addresses
 	faults  []fault                       // faults of the store
+	http    bool                          // the servers speak HTTP/1.1
 	members bool                          // the hosts are the servers, of each other
 }
 
@@ -103,7 +104,7 @@ func zkEnsemble(t *testing.T, p plan) *store {
 func gcsStore(t *testing.T, p plan) *store {
 	s := gcstest.Start(t)
 	return &store{
-		servers: []string{s.Addr()},
+		servers: []string{s.Addr()}, http: true,
 		env: func(addrs []string) []string {
 			return []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/faults", "STORAGE_EMULATOR_HOST=" + addrs[0]}
 		},

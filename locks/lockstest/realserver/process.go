@@ -36,6 +36,7 @@ type Process struct {
 	// Stopping is the signal that ends the server in an orderly way. Nil means SIGTERM.
 	Stopping os.Signal
 
+	started  time.Time
 	cmd      *exec.Cmd
 	done     chan struct{} // closed when cmd has ended
 	reported bool          // the end of the log was shown
@@ -68,7 +69,7 @@ func (p *Process) Start() {
 	if err := <-started; err != nil {
 		p.TB.Fatal(err)
 	}
-	p.cmd, p.done = cmd, done
+	p.cmd, p.done, p.started = cmd, done, time.Now()
 	p.TB.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-done
