@@ -20,7 +20,8 @@ func (s *store) run(ctx context.Context, statements, after string) (rows [][][]b
 	left := timeLeft(ctx, s.timeout)
 	rows, err = transact(ctx, c, s.settings.transaction(statements, after, left))
 	if number(err) == noSuchTable { // of a replica, that says nothing
-		if _, refused := transact(ctx, c, s.settings.transaction("SELECT "+readOnly, "SELECT 1", left)); refused != nil {
+		// The transaction is still open.
+		if _, refused := transact(ctx, c, "ROLLBACK AND NO CHAIN NO RELEASE; "+s.settings.transaction("SELECT "+readOnly, "SELECT 1", left)); refused != nil {
 			err = refused
 		}
 	}
