@@ -67,15 +67,19 @@
 //     have another clock.
 //   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
 //
-// MySQL notifies nobody. Waiters look every second on average, at random moments. A holder
-// notices a request, and that it has lost the lock, when it renews. A run has one connection,
-// and briefly more when requests overlap. Waiters have no order.
+// MySQL notifies nobody. Waiters look every second on average, at random moments, and less often
+// the longer they wait: after 15 s every 2 to 5 s, and after ten minutes every 2 to 7 s, or with a
+// ttl of a minute every 10 to 30 s. They never look so rarely that a takeover comes later. From
+// pauses of up to 5 s on, which a ttl of less than 11 s does not allow, they have no connection in
+// between. Refused for lack of connections, a waiter pauses for 5 to 15 s, so that holders find
+// one first. A holder notices a request, and that it has lost the lock, when it
+// renews. A run has one connection, and briefly more when requests overlap. Waiters have no order.
 //
 // # Transactions
 //
-// Each request is one transaction in one message, also one that only reads: so a proxy that
-// sends reads to replicas, such as ProxySQL or MaxScale, sends it to the primary, and no
-// lock of a row outlives a client. It sets what it depends on (autocommit, sql_mode, the
+// Each request is one transaction in one message, which begins with SET, also one that only
+// reads: so a proxy that sends reads to replicas, such as ProxySQL or MaxScale, sends it to the
+// primary, and no lock of a row outlives a client. A read has three statements. It sets what it depends on (autocommit, sql_mode, the
 // isolation READ COMMITTED), and refuses to write if read_only or innodb_read_only is on,
 // whatever the user may do. A connection on which a request has failed is closed. If the answer to a commit is lost,
 // or if it collides with another node's of a Galera cluster, the row is read to find out, by
@@ -122,5 +126,6 @@
 // the holder's own deadline. With --takeover strict that cannot happen.
 //
 // The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
-// while it waits or leads; servers allow 151 unless max_connections is raised.
+// while it leads, or has not waited for long. With --slots N, the first waiter has one for each slot,
+// at most 8, and one more. Servers allow 151 unless max_connections is raised.
 package mysql

@@ -106,11 +106,11 @@ func TestUndoneCommit(t *testing.T) {
 	v := values{"name": []byte("jobs"), "part": 0, "version": old.Version, "age": 0, "state": []byte("{}"), "text": []byte(nil)}
 	read := s.settings.sql(readSQL, v)
 	text := s.settings.transaction(s.settings.sql(updateSQL, v)+"; "+read, read, time.Minute)
-	_, err = transact(ctx, c, strings.Replace(text, "COMMIT AND NO CHAIN NO RELEASE", "ROLLBACK", 1))
+	_, err = transact(ctx, c, strings.Replace(text, "COMMIT AND NO CHAIN NO RELEASE", "ROLLBACK", 1), false)
 	if storetest.IsKind(t, s, err, caslease.Unknown); !errors.Is(err, errUndone) {
 		t.Errorf("got %v", err)
 	}
-	if _, err = transact(ctx, c, text); err != nil {
+	if _, err = transact(ctx, c, text, false); err != nil {
 		t.Error(err)
 	}
 }

@@ -20,6 +20,8 @@ const (
 	margin = time.Second
 	// poll is the mean pause between two looks of a waiter. A look is a query by primary key.
 	poll = time.Second
+	// longestPoll is the longest such pause, of a waiter that has waited for a while.
+	longestPoll = 5 * time.Second
 )
 
 // Open returns a handle on one lock in one table. It implements [locks.Opener]: it sends
@@ -39,7 +41,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		Secrets: mysqlinfo.Info.Secrets(), Sent: func() []string { return []string{s.secret()} },
-		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
+		Expiry: caslease.ByClock, Margin: margin, Poll: poll, LongestPoll: longestPoll,
 		Product: "MySQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()

@@ -157,7 +157,7 @@ func (s *store) addFindings(hosts []host, to *locks.Servers) {
 	p.durability(to)
 	p.replication(to)
 	s.access(p, to)
-	to.Find("notify", locks.LevelOK, "MySQL notifies nobody: waiters look every second, and a holder notices requests and losses when it renews", "")
+	to.Find("notify", locks.LevelOK, "MySQL notifies nobody: waiters look every second, later every 2 to 5 s, and a holder notices requests and losses when it renews", "")
 }
 
 // encryption reports what others on the way to the host could do.

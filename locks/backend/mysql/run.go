@@ -10,7 +10,8 @@ import (
 )
 
 // run runs statements in one transaction, and one more after it, in one exchange with the
-// server. It returns the rows of the last one in the transaction, without readOnly.
+// server. It returns the rows of the last one in the transaction, without readOnly. If after is
+// "", the other is one SELECT.
 func (s *store) run(ctx context.Context, statements, after string) (rows [][][]byte, err error) {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -18,10 +19,10 @@ func (s *store) run(ctx context.Context, statements, after string) (rows [][][]b
 	}
 	defer c.Close()
 	left := timeLeft(ctx, s.timeout)
-	rows, err = transact(ctx, c, s.settings.transaction(statements, after, left))
+	rows, err = transact(ctx, c, s.settings.transaction(statements, after, left), after == "")
 	if number(err) == noSuchTable { // of a replica, that says nothing
 		// The transaction is still open.
-		if _, refused := transact(ctx, c, "ROLLBACK AND NO CHAIN NO RELEASE; "+s.settings.transaction("SELECT "+readOnly, "SELECT 1", left)); refused != nil {
+		if _, refused := transact(ctx, c, "ROLLBACK AND NO CHAIN NO RELEASE; "+s.settings.transaction("SELECT "+readOnly, "", left), true); refused != nil {
 			err = refused
 		}
 	}
@@ -49,13 +50,15 @@ func (s *store) connect(ctx context.Context) (*sql.Conn, error) {
 // row that is read after the commit must be the one that was read before it. A node of a Galera
 // cluster (MariaDB 10.11) sometimes acknowledges a commit although another node's write has
 // just rolled the transaction back.
-func transact(ctx context.Context, c *sql.Conn, text string) ([][][]byte, error) {
+func transact(ctx context.Context, c *sql.Conn, text string, reads bool) ([][][]byte, error) {
 	results, err := query(ctx, c, text)
 	switch {
 	case err != nil && len(results) > 0:
 		return nil, &commitError{err}
 	case err != nil:
 		return nil, err
+	case len(results) == 1 && reads:
+		results = append(results, [][][]byte{nil})
 	case len(results) != 2:
 		return nil, &commitError{fmt.Errorf("the server answered %d of 2 queries", len(results))}
 	}

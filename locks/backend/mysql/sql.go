@@ -24,8 +24,12 @@ const (
 	// (binlog_format): each replica would write its own clock into the row.
 	//
 	// What the last statement reads proves that the commit had an effect: see transact.
-	transactionSQL = `SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = @wait, lock_wait_timeout = @wait; ` +
-		`SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION READ WRITE; @statements; COMMIT AND NO CHAIN NO RELEASE; @after`
+	transactionSQL = sessionSQL + `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION READ WRITE; @statements; COMMIT AND NO CHAIN NO RELEASE; @after`
+	// readingSQL is the same for one SELECT, which is a transaction of its own. Waiters send
+	// it often. Without the isolation it might return what is never committed. It fails in a
+	// transaction that somebody else has left open.
+	readingSQL = sessionSQL + `SET TRANSACTION ISOLATION LEVEL READ COMMITTED; @statements`
+	sessionSQL = `SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES', innodb_lock_wait_timeout = @wait, lock_wait_timeout = @wait; `
 
 	// readOnly is twice OFF or 0, unless the server is a replica or is being replaced. A user
 	// who may write there all the same would not be refused. The second is on where the disk
@@ -95,9 +99,14 @@ func (s *settings) sql(statement string, v values) string {
 	return strings.NewReplacer(pairs...).Replace(statement)
 }
 
-// transaction returns all that is sent for some statements. The server ends one that waits for
-// others before we stop waiting for it, so that we hear why, but not in its first second.
+// transaction returns all that is sent for some statements, and one after them; without that,
+// for one SELECT. The server ends one that waits for others before we stop waiting for it, so
+// that we hear why, but not in its first second.
 func (s *settings) transaction(statements, after string, left time.Duration) string {
 	wait := strconv.Itoa(int(max((left-100*time.Millisecond)/time.Second, 1)))
-	return strings.NewReplacer("@wait", wait, "@statements", statements, "@after", after).Replace(transactionSQL)
+	text := transactionSQL
+	if after == "" {
+		text = readingSQL
+	}
+	return strings.NewReplacer("@wait", wait, "@statements", statements, "@after", after).Replace(text)
 }

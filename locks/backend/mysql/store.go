@@ -30,6 +30,12 @@ func newStore(s *settings, timeout time.Duration) *store {
 // Close implements [caslease.Store].
 func (s *store) Close() error { return s.db.Close() }
 
+// Rest implements [caslease.Rester].
+func (s *store) Rest() {
+	s.db.SetMaxIdleConns(0)
+	s.db.SetMaxIdleConns(1)
+}
+
 // Read implements [caslease.Store].
 func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, error) {
 	_, c, err := s.change(ctx, "", key, values{})
@@ -80,7 +86,7 @@ const changedOne = "1"
 // transaction.
 func (s *store) change(ctx context.Context, statement string, key caslease.Key, v values) (changed bool, c caslease.Cell, err error) {
 	v["name"], v["part"] = []byte(key.Name), int(key.Part)
-	text, after := s.settings.sql(readSQL, v), "SELECT 1"
+	text, after := s.settings.sql(readSQL, v), ""
 	if statement != "" {
 		text, after = s.settings.sql(statement, v)+"; "+text, text
 	}
@@ -95,7 +101,7 @@ func (s *store) change(ctx context.Context, statement string, key caslease.Key, 
 
 // List implements [caslease.Lister].
 func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
-	all, err := s.run(ctx, s.settings.sql(listSQL, values{"name": []byte(cursor), "limit": locks.MaxList}), "SELECT 1")
+	all, err := s.run(ctx, s.settings.sql(listSQL, values{"name": []byte(cursor), "limit": locks.MaxList}), "")
 	if number(err) == noSuchTable {
 		return nil, "", nil
 	}
@@ -116,4 +122,7 @@ func (s *store) createTable(ctx context.Context) error {
 	return err
 }
 
-var _ caslease.Lister = (*store)(nil)
+var (
+	_ caslease.Lister = (*store)(nil)
+	_ caslease.Rester = (*store)(nil)
+)

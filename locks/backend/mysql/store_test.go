@@ -159,6 +159,40 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// TestStatementsOfALook: a waiter sends no more than three statements at each look.
+func TestStatementsOfALook(t *testing.T) {
+	t.Parallel()
+	s := at(t, mysqltest.Start(t).URL())
+	storetest.Create(t, s, jobs)
+	ctx := storetest.Within(t, realserver.Ready)
+	questions := func() (n int) {
+		var name string
+		if err := s.db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const looks = 10
+	before := questions()
+	for range looks {
+		storetest.Must(t)(s.Read(ctx, jobs))
+	}
+	if n := questions() - before - 1; n > 3*looks {
+		t.Errorf("%d looks had %d statements", looks, n)
+	}
+}
+
+// TestRest checks that a store that rests has no connection, and finds the server again.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	s := at(t, mysqltest.Start(t).URL())
+	storetest.Create(t, s, jobs)
+	if s.Rest(); s.db.Stats().OpenConnections != 0 {
+		t.Error("a connection is left")
+	}
+	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
+}
+
 // TestEngine checks that a table without transactions is refused, with the statement that
 // changes it.
 func TestEngine(t *testing.T) {

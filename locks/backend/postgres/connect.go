@@ -110,9 +110,15 @@ func (p *pool) readIdle(c *conn) {
 // close ends what the pool reads in the background, and its idle connection.
 func (p *pool) close() {
 	p.end()
+	p.rest()
+}
+
+// rest closes the idle connection.
+func (p *pool) rest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idle != nil {
+		p.idle.stopReading()
 		<-p.idle.readingDone
 		p.idle.close()
 		p.idle = nil

@@ -64,8 +64,9 @@
 // and holders listen, so they notice at once that a lock is released, that the holder
 // has a request, or that it has lost the lock. A pooler that lends connections, such as
 // PgBouncer, passes on no notifications: leaderrun notices the pooler, reports it with -v
-// and in doctor, and looks every second. Everything else works through it, in any of its
-// modes: each request is one transaction, sent at once, without state of the session. A
+// and in doctor, and looks every second, later every 2 to 5 s, and after ten minutes every 2 to
+// 7 s, or with a ttl of a minute every 10 to 30 s. Everything else works through it, in any of
+// its modes: each request is one transaction, sent at once, without state of the session. A
 // run has one connection, and briefly more when requests overlap. Waiters have no order.
 //
 // # Durability
@@ -118,5 +119,6 @@
 // days for example, reads become slower.
 //
 // The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
-// while it waits or leads; servers allow 100 unless max_connections is raised.
+// while it waits or leads. With --slots N, the first waiter has one for each slot, at most 8, and
+// one more. Servers allow 100 unless max_connections is raised.
 package postgres

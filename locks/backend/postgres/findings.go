@@ -33,7 +33,7 @@ func (s *settings) addFindings(hosts []host, to *locks.Servers) {
 	p.facts.durability(to)
 	p.facts.access(s, to)
 	if p.pooled {
-		to.Find("notify", locks.LevelWarning, "a pooler is in between: waiters look every second, and a holder notices requests and losses when it renews", "give leaderrun an address of the server itself")
+		to.Find("notify", locks.LevelWarning, "a pooler is in between: waiters look every second, later every 2 to 5 s, and a holder notices requests and losses when it renews", "give leaderrun an address of the server itself")
 	} else {
 		to.Find("notify", locks.LevelOK, "the server notifies waiters at once", "")
 	}

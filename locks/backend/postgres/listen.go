@@ -111,4 +111,7 @@ func (s *store) listen(ctx context.Context) (gone <-chan struct{}, err error) {
 	return c.CleanupDone(), nil
 }
 
-var _ caslease.Watcher = (*store)(nil)
+var (
+	_ caslease.Watcher = (*store)(nil)
+	_ caslease.Rester  = (*store)(nil)
+)

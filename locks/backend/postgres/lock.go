@@ -20,6 +20,8 @@ const (
 	// poll is the mean pause between two looks of a waiter without notifications. A look
 	// is a query by primary key.
 	poll = time.Second
+	// longestPoll is the longest such pause, of a waiter that has waited for a while.
+	longestPoll = 5 * time.Second
 )
 
 // Open returns a handle on one lock in one table. It implements [locks.Opener]: it sends
@@ -38,7 +40,7 @@ func traits(s *settings) caslease.Traits {
 		// The names of files and of the service count as secrets: without them, the job does
 		// not learn of the files.
 		Secrets: postgresinfo.Info.Secrets(), Sent: s.sent,
-		Expiry: caslease.ByClock, Margin: margin, Poll: poll,
+		Expiry: caslease.ByClock, Margin: margin, Poll: poll, LongestPoll: longestPoll,
 		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {
 			return "(" + k.Name + ", " + string('0'+rune(k.Part)) + ") of " + s.where()

@@ -37,6 +37,9 @@ func (s *store) Close() error {
 	return nil
 }
 
+// Rest implements [caslease.Rester].
+func (s *store) Rest() { s.pool.rest() }
+
 // Read implements [caslease.Store].
 func (s *store) Read(ctx context.Context, key caslease.Key) (caslease.Cell, error) {
 	row, err := s.one(ctx, about(readSQL, key))

@@ -313,6 +313,17 @@ func TestListenerIsKept(t *testing.T) {
 	}
 }
 
+// TestRest checks that a store that rests has no connection, and finds the server again.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	s := openStore(t, server.URL())
+	storetest.Create(t, s, jobs)
+	s.Rest()
+	server.Until("SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'leaderrun'")
+	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
+}
+
 // TestLongWatch receives more notifications than an answer may be long. The connection that
 // only listens is kept.
 func TestLongWatch(t *testing.T) {

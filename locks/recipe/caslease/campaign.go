@@ -23,9 +23,10 @@ type campaign struct {
 	pause    backoff.Backoff // between reads that fail
 	retry    backoff.Backoff // between writes that fail
 	paused   bool            // the first pause has been made
-	reported locks.Status    // the last status that was passed to Waiting, without the time to Confirm
-	dirty    bool            // a write was sent that may have made the lock ours
-	failing  clock.Instant   // when writes began to fail for a reason that may pass; 0: they do not
+	pace     pace
+	reported locks.Status  // the last status that was passed to Waiting, without the time to Confirm
+	dirty    bool          // a write was sent that may have made the lock ours
+	failing  clock.Instant // when writes began to fail for a reason that may pass; 0: they do not
 }
 
 // run returns the term once the lock is ours.
@@ -90,11 +91,16 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 		c.reported = about
 		c.lock.o.Waiting(locks.Waiting{Status: heldBy.Status})
 	}
-	pause := c.lock.traits.poll(left, c.lock.startWatch())
+	watching := c.lock.startWatch()
+	mean, slow := c.pace.next(c.lock.traits, v.state.ttl())
+	pause := c.lock.traits.poll(left, mean, watching)
 	if !c.paused { // a fleet that began to wait at one moment must not look at one moment
 		c.paused, pause = true, rand.N(pause)
 	}
 	c.answers.Held(heldBy.Status)
+	if store, ok := c.lock.store.(Rester); ok && slow && !watching {
+		store.Rest()
+	}
 	if c.lock.watching.sleep(ctx, min(pause, c.answers.Look(ctx))) != nil {
 		return nil, c.answers.Verdict(ctx.Err())
 	}
@@ -109,9 +115,9 @@ func (l *Lock) setWaiting(waiting bool) {
 }
 
 // firstLook reads the cell, within the connect timeout. It retries errors that may pass, but
-// reports an unreachable address at once.
-func (c *campaign) firstLook(ctx context.Context) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.lock.o.ConnectTimeout)
+// reports an unreachable address at once. If the store has no room for us, we wait for that.
+func (c *campaign) firstLook(all context.Context) (*view, error) {
+	ctx, cancel := context.WithTimeout(all, c.lock.o.ConnectTimeout)
 	defer cancel()
 	var last error
 	for start := c.lock.now(); ; {
@@ -123,7 +129,13 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 		if last == nil || !isContext(err) {
 			last = err // it says more than that the time is up
 		}
-		if kind := c.lock.kind(err); !kind.transient() || kind == Unreachable || c.lock.late(start, c.pause.Next()) || c.pause.Wait(ctx) != nil {
+		kind := c.lock.kind(err)
+		if kind == Throttled && !c.try {
+			c.lock.setWaiting(true)
+			defer c.lock.setWaiting(false)
+			return c.look(all)
+		}
+		if !kind.transient() || kind == Unreachable || c.lock.late(start, c.pause.Next()) || c.pause.Wait(ctx) != nil {
 			return nil, last
 		}
 	}
@@ -144,6 +156,9 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 		c.answers.Failed(err, isContext(err))
 		if !warned {
 			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
+		}
+		if c.lock.kind(err) == Throttled {
+			_ = backoff.Sleep(ctx, crowded/2+rand.N(crowded))
 		}
 		if c.pause.Wait(ctx) != nil {
 			return nil, c.answers.Verdict(err)

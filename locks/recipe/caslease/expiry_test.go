@@ -2,6 +2,7 @@ package caslease
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -173,6 +174,34 @@ func TestDoubtLeft(t *testing.T) {
 	}
 }
 
+// TestPace: the pauses of a waiter grow, but not so far that it notices the last renewal of a
+// holder too late.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ longest, ttl, after, want time.Duration }{
+		{5 * time.Second, time.Minute, 0, time.Second},
+		{5 * time.Second, time.Minute, time.Minute, 3333 * time.Millisecond},
+		{5 * time.Second, 15 * time.Second, time.Hour, 4667 * time.Millisecond},
+		{5 * time.Second, 2 * time.Second, time.Hour, time.Second},
+		{5 * time.Second, 10 * time.Minute, 9 * time.Minute, 3333 * time.Millisecond},
+		{5 * time.Second, 10 * time.Minute, time.Hour, 20 * time.Second},
+		{0, time.Minute, time.Hour, time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			traits, start := &Traits{Poll: time.Second, LongestPoll: tt.longest, Clock: clock.Bubble{}}, time.Now()
+			var p pace
+			mean, slow := p.next(traits, tt.ttl)
+			for time.Since(start) < tt.after {
+				time.Sleep(mean)
+				mean, slow = p.next(traits, tt.ttl)
+			}
+			if mean.Round(time.Millisecond) != tt.want || slow != (mean > 3*time.Second) {
+				t.Errorf("%+v: got %v, %v", tt, mean, slow)
+			}
+		})
+	}
+}
+
 // TestPoll: waiters pause as the documentation says, which determines the price of their
 // reads.
 func TestPoll(t *testing.T) {
@@ -189,7 +218,7 @@ func TestPoll(t *testing.T) {
 		const n = 10_000
 		var sum time.Duration
 		for range n {
-			d := stamped().poll(tt.left, tt.watching)
+			d := stamped().poll(tt.left, stamped().Poll, tt.watching)
 			if d < tt.least || d > tt.most {
 				t.Fatalf("with %v left, a pause of %v; want from %v to %v", tt.left, d, tt.least, tt.most)
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 )
 
 const (
@@ -13,13 +15,42 @@ const (
 	backoffMax = 2 * time.Second
 	// anyway is the mean pause between two reads of a waiter that also watches for changes.
 	anyway = 10 * time.Second
+	// crowded is the mean pause of a waiter after the store had no room for it. A holder does
+	// not pause so long, and so finds room first.
+	crowded = 10 * time.Second
+	// afterLong is when the pauses of a waiter become long: see Traits.LongestPoll.
+	afterLong = 10 * time.Minute
 )
+
+// A pace is the mean pause of a waiter that polls. It grows with the wait: many who wait for
+// long should not keep the store busy.
+type pace struct {
+	began clock.Instant
+	mean  time.Duration
+}
+
+// next returns the mean of the next pause, and whether it no longer grows. A term of length ttl
+// is seen so often that the waiter has watched its last renewal for long enough when its lease
+// ends: see observer.
+func (p *pace) next(t *Traits, ttl time.Duration) (mean time.Duration, slow bool) {
+	now := t.Clock.Now()
+	if p.mean == 0 {
+		p.began, p.mean = now, t.Poll
+		return p.mean, false
+	}
+	longest := t.LongestPoll
+	if now.Sub(p.began) > afterLong {
+		longest *= 6
+	}
+	longest = min(longest, ttl-keepalive.Silence(ttl)) * 2 / 3 // a pause is up to 3/2 of its mean
+	p.mean = min(p.mean*6/5, max(longest, t.Poll))
+	return p.mean, t.LongestPoll > 0 && p.mean >= t.LongestPoll*2/3
+}
 
 // poll returns how long to pause before the next look at a lease that has this much left.
 // If the waiter watches for changes, one may wake it before that. Each pause varies by half
 // around its mean, so that a fleet does not move in step.
-func (t *Traits) poll(left time.Duration, watching bool) time.Duration {
-	mean := t.Poll
+func (t *Traits) poll(left, mean time.Duration, watching bool) time.Duration {
 	switch {
 	case watching:
 		mean = anyway

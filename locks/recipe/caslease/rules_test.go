@@ -3,14 +3,17 @@ package caslease_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -51,6 +54,93 @@ func TestThrottledTake(t *testing.T) {
 			t.Errorf("the write was repeated within %v", took)
 		}
 	})
+}
+
+// reads returns how often a waiter reads in a minute that begins after a while.
+func reads(t *testing.T, s *sim, o locks.Options, after time.Duration, f func(Request) Fault) int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := at(t, s, o)
+	done := make(chan error, 1)
+	go func() { _, err := l.Acquire(ctx, false); done <- err }()
+	time.Sleep(after)
+	verbs(s)
+	s.Fault(f)
+	time.Sleep(time.Minute)
+	n := verbs(s)["read"]
+	if len(done) > 0 {
+		t.Error("it waits no longer")
+	}
+	cancel()
+	<-done
+	return n
+}
+
+// TestLongWait: a waiter reads less often, and has no connection between two reads, when it has
+// waited for a while.
+func TestLongWait(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.longest = 5 * time.Second
+		o := options("a")
+		o.TTL = 30 * time.Second
+		l := at(t, s, o)
+		drive.Hold(t, l)
+		ctx, cancel := context.WithCancel(t.Context())
+		var renewer sync.WaitGroup
+		defer renewer.Wait()
+		defer cancel()
+		renewer.Go(func() {
+			for ctx.Err() == nil {
+				drive.Renew(t, l)
+				_ = backoff.Sleep(ctx, 6*time.Second)
+			}
+		})
+		o.Holder, o.NoResign = "b", true
+		if n := reads(t, s, o, 20*time.Second, nil); n < 12 || n > 24 || s.rested.Load() < 12 {
+			t.Errorf("%d reads in a minute, and %d rests", n, s.rested.Load())
+		}
+	})
+}
+
+// TestNoRoom: a waiter for which the store had no room leaves what there is to holders, also if it
+// never had any.
+func TestNoRoom(t *testing.T) {
+	for _, before := range []time.Duration{0, 5 * time.Second} {
+		t.Run(before.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				drive.Hold(t, at(t, s, options("a")))
+				full := func(Request) Fault { return passing()["throttled"] }
+				if before == 0 {
+					s.Fault(full)
+				}
+				if n := reads(t, s, options("b"), before, full); n < 3 || n > 13 {
+					t.Errorf("%d reads in a minute", n)
+				}
+			})
+		})
+	}
+}
+
+// TestLongWaitEnds: a waiter whose pauses have grown looks once more before its time is up: the
+// lock is held, however long its last pause was.
+func TestLongWaitEnds(t *testing.T) {
+	for range 20 {
+		t.Run("", func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				s.longest = 5 * time.Second
+				o := options("a")
+				o.TTL = time.Minute
+				drive.Hold(t, at(t, s, o))
+				o.Holder, o.TTL = "b", 2*time.Second // so an answer counts for less time than a pause takes
+				ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second+rand.N(10*time.Second))
+				defer cancel()
+				_, done := drive.Campaign(ctx, t, s.open, "sim://host/p", o)
+				if err := (<-done).Err; !errors.Is(err, locks.ErrHeld) {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // TestLeaseCountsFromTheSending: a lease counts from the sending of the last renewal, not from its

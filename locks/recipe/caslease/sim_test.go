@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,8 +37,10 @@ type sim struct {
 	follows func(since, version string) bool
 	early   bool // see ReadsEarly
 	clock   func() time.Time
-	trusted bool      // see Disciplined
-	started time.Time // what was written before that shows no time
+	trusted bool          // see Disciplined
+	longest time.Duration // see LongestPoll
+	rested  atomic.Int32  // calls of Rest
+	started time.Time     // what was written before that shows no time
 
 	mu       sync.Mutex
 	cells    map[string]*cell // by prefix, part and name
@@ -322,6 +325,9 @@ func (s *sim) client(host, prefix string) *client {
 	return &client{s, s.pathTo(host), prefix, map[caslease.Key]caslease.Cell{}}
 }
 
+// Rest implements [caslease.Rester].
+func (c *client) Rest() { c.rested.Add(1) }
+
 // do makes a request.
 func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell, error)) (result caslease.Cell, err error) {
 	if err := pass(ctx); err != nil {
@@ -572,7 +578,7 @@ func (s *sim) sever(p *lockstest.Path, how lockstest.Cut) (heal func()) {
 
 func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
-		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Disciplined: s.trusted, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second,
+		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Disciplined: s.trusted, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second, LongestPoll: s.longest,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Record: "a record", Version: "version", Updated: "stamp", Probed: "the store of",
 		Where:       func(k caslease.Key) string { return "of " + k.Name },
 		HintForeign: "delete the cell", HintRecord: "delete the record", HintUnmoved: "use another", HintSilent: "it is silent",

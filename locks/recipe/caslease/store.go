@@ -217,6 +217,10 @@ type Traits struct {
 	// is halved. With a Watcher, a waiter reads when the lease may have ended, and
 	// otherwise only now and then. 0 means 2 s.
 	Poll time.Duration
+	// LongestPoll bounds the pauses of a waiter without a Watcher, which grow with each read,
+	// by a fifth, and after ten minutes to six times as much. They grow only so far that a
+	// takeover does not come later. 0: they do not grow. At this length a Rester rests.
+	LongestPoll time.Duration
 	// Follows reports whether one Version can come after another; before is "" if there
 	// was no cell. nil means that any Version can come after any other.
 	Follows func(before, after string) bool
@@ -293,6 +297,13 @@ type Watcher interface {
 	// that wraps [locks.ErrUsage], means that this store will never report changes (for
 	// example because a pooler is in the way).
 	Watch(ctx context.Context, name string) (<-chan struct{}, error)
+}
+
+// A Rester is a Store that keeps a connection open between requests.
+type Rester interface {
+	Store
+	// Rest closes the connections that are not in use, because a waiter will pause for long.
+	Rest()
 }
 
 // A Prober is a Store that can probe its servers.

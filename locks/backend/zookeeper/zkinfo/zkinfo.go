@@ -19,7 +19,7 @@ var Info = backend.Info{
 	NotifiedBy:  "watch",
 	Permissions: "create, read, write and delete on the chroot or, if that is missing, on its parent; all contenders need the same user",
 	Limits:      "ttl from 2 to 20 ticks of the server",
-	Cost:        "one connection, and about 100 bytes written per renewal",
+	Cost:        "one connection, and about 100 bytes written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 
 	Port: "2181",
 	Params: []backend.Param{
