@@ -84,6 +84,12 @@ func TestLeastRights(t *testing.T) {
 	c := storetest.Must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
 	c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
 	findings(t, s, "table", locks.LevelOK, "we may use it")
+	server.Exec("ALTER TABLE ops.leaderrun_locks ENABLE ROW LEVEL SECURITY")
+	findings(t, s, "table", locks.LevelWarning, "row-level security")
+	server.Exec("ALTER TABLE ops.leaderrun_locks DISABLE ROW LEVEL SECURITY", "ALTER TABLE ops.leaderrun_locks SET UNLOGGED")
+	findings(t, s, "fsync", locks.LevelError, "is UNLOGGED")
+	server.Exec("ALTER TABLE ops.leaderrun_locks SET LOGGED")
+	findings(t, s, "fsync", locks.LevelOK, "on disk")
 	server.Exec("REVOKE DELETE ON ops.leaderrun_locks FROM runner")
 	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
 	findings(t, s, "table", locks.LevelOK, "everything except forget")
@@ -315,6 +321,22 @@ func TestFailover(t *testing.T) {
 		t.Errorf("the version fell from %d to %d", after.Floor, c.Floor)
 	}
 	findings(t, s, "replication", locks.LevelOK, "no standby follows")
+}
+
+// TestCopiesAreNoStandbys: what copies the log of the server, and cannot be promoted, is no standby,
+// also if commits wait for it.
+func TestCopiesAreNoStandbys(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{Settings: []string{"wal_level = logical"}})
+	s := openStore(t, server.URL())
+	server.Copies()
+	server.Until("SELECT count(*) = 2 FROM pg_stat_replication WHERE state = 'streaming'")
+	findings(t, s, "replication", locks.LevelOK, "no standby follows")
+	server.Exec("ALTER SYSTEM SET synchronous_standby_names = 'pg_recvlogical, standby'", "SELECT pg_reload_conf()")
+	server.Until("SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+	server.Standby()
+	server.Until("SELECT count(*) = 1 FROM pg_stat_replication WHERE application_name = 'standby' AND replay_lsn IS NOT NULL")
+	findings(t, s, "replication", locks.LevelWarning, "none of 1 standbys is synchronous")
 }
 
 // TestSwitchedToStandby lends the store a connection to a standby, as a pooler does that has

@@ -30,7 +30,7 @@ func (s *settings) addFindings(hosts []host, to *locks.Servers) {
 	}
 	p := primaries[0]
 	p.encryption(to)
-	p.facts.durability(to)
+	p.facts.durability(s, to)
 	p.facts.access(s, to)
 	if p.pooled {
 		to.Find("notify", locks.LevelWarning, "a pooler is in between: waiters look every second, later every 2 to 5 s, and a holder notices requests and losses when it renews", "give leaderrun an address of the server itself")
@@ -51,12 +51,14 @@ func (h host) encryption(to *locks.Servers) {
 }
 
 // durability reports which failures can lose an acknowledged write.
-func (f facts) durability(to *locks.Servers) {
+func (f facts) durability(s *settings, to *locks.Servers) {
 	switch {
 	case f.readOnly == "on":
 		to.Find("writable", locks.LevelError, "default_transaction_read_only is on", "turn it off for this role: ALTER ROLE … SET default_transaction_read_only = off")
 	case f.fsync == "off":
 		to.Find("fsync", locks.LevelError, "fsync is off: a crash of the machine loses granted locks", "set fsync = on")
+	case f.unlogged:
+		to.Find("fsync", locks.LevelError, s.where()+" is UNLOGGED: a crash of the server empties it, which frees held locks", "run: ALTER TABLE "+s.where()+" SET LOGGED")
 	default:
 		to.Find("fsync", locks.LevelOK, "acknowledged writes are on disk, whatever synchronous_commit is", "")
 	}
@@ -83,6 +85,8 @@ func (f facts) access(s *settings, to *locks.Servers) {
 		to.Find("table", locks.LevelError, "there is no "+s.where()+", and we may not create it", "ask the owner of the database to run: "+s.setup())
 	case !f.tableExists:
 		to.Find("table", locks.LevelOK, "there is no "+s.where()+" yet; the first run creates it", "")
+	case f.rowSecurity:
+		to.Find("table", locks.LevelWarning, s.where()+" has row-level security: where its policies hide rows, or refuse them, locks cannot be taken", "ask its owner for a policy that lets this role do everything, or to run: ALTER TABLE "+s.where()+" DISABLE ROW LEVEL SECURITY")
 	case !f.mayForget:
 		to.Find("table", locks.LevelOK, s.where()+" exists; we may do everything except forget locks", "")
 	default:

@@ -29,18 +29,26 @@ type facts struct {
 	user, version, role, readOnly, fsync, waitsFor string
 	standbys, hidden, synchronous                  int
 	tableExists, mayCreate, mayUse, mayForget      bool
+	unlogged, rowSecurity                          bool
 }
 
+// A standby has a replay_lsn, which programs that only copy, such as pg_receivewal, have not. A
+// subscriber of logical replication has a logical slot. Of those that we may not see the state of,
+// each counts.
 const factsSQL = `SELECT current_user, current_setting('server_version'),
 		CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END, current_setting('transaction_read_only'),
 		current_setting('fsync'), current_setting('synchronous_standby_names'),
-		(SELECT count(*) FROM pg_stat_replication), (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL),
-		(SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')),
+		standbys, hidden, synchronous,
 		t.oid IS NOT NULL, coalesce(has_schema_privilege(n.oid, 'CREATE'), false),
 		coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(t.oid, 'SELECT') AND
 			has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE'), false),
-		coalesce(has_table_privilege(t.oid, 'DELETE'), false), (extract(epoch from clock_timestamp())*1000000)::bigint
-	FROM (SELECT) AS one LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class t ON t.relnamespace = n.oid AND t.relname = $2`
+		coalesce(has_table_privilege(t.oid, 'DELETE'), false), (extract(epoch from clock_timestamp())*1000000)::bigint,
+		coalesce(t.relpersistence = 'u', false), coalesce(row_security_active(t.oid), false)
+	FROM (SELECT count(*) AS standbys, count(*) FILTER (WHERE sync_state IS NULL) AS hidden,
+			count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) AS synchronous
+		FROM pg_stat_replication r WHERE (sync_state IS NULL OR state <> 'backup' AND replay_lsn IS NOT NULL)
+			AND NOT EXISTS (SELECT FROM pg_replication_slots WHERE active_pid = r.pid AND slot_type = 'logical')) AS r
+	LEFT JOIN pg_namespace n ON n.nspname = $1 LEFT JOIN pg_class t ON t.relnamespace = n.oid AND t.relname = $2`
 
 // Probe implements [caslease.Prober]. It asks all hosts concurrently, each over its own
 // connection.
@@ -106,7 +114,7 @@ func readFacts(row [][]byte) (f facts, now time.Time, err error) {
 	f = facts{
 		user: string(row[0]), version: version, role: string(row[2]), readOnly: string(row[3]), fsync: string(row[4]), waitsFor: string(row[5]),
 		standbys: int(d.Number(row[6])), hidden: int(d.Number(row[7])), synchronous: int(d.Number(row[8])),
-		tableExists: yes(row[9]), mayCreate: yes(row[10]), mayUse: yes(row[11]), mayForget: yes(row[12]),
+		tableExists: yes(row[9]), mayCreate: yes(row[10]), mayUse: yes(row[11]), mayForget: yes(row[12]), unlogged: yes(row[14]), rowSecurity: yes(row[15]),
 	}
 	return f, d.Time(row[13]), d.Err
 }

@@ -89,6 +89,25 @@ func (s *Server) run(name string, args ...string) {
 	p.Wait()
 }
 
+// Copies starts the programs that copy what is written, but are no standbys: pg_receivewal, and
+// one that decodes it. The server needs wal_level = logical.
+func (s *Server) Copies() {
+	s.TB.Helper()
+	wal := s.data + "-wal"
+	if err := os.Mkdir(wal, 0o700); err != nil {
+		s.TB.Fatal(err)
+	}
+	realserver.Yield(s.TB, wal)
+	s.run("pg_recvlogical", "--dbname", s.URL(), "--slot", "s", "--plugin", "test_decoding", "--create-slot")
+	for name, args := range map[string][]string{
+		"pg_recvlogical": {"--dbname", s.URL(), "--slot", "s", "--start", "--file", filepath.Join(wal, "decoded")},
+		"pg_receivewal":  {"--dbname", s.URL(), "--directory", wal},
+	} {
+		p := &realserver.Process{TB: s.TB, Path: filepath.Join(programs, name), Args: args, Env: s.Env, LogFile: s.LogFile, Nobody: true, Stopping: os.Interrupt}
+		p.Start()
+	}
+}
+
 // copyData copies the data directory that .ci/servers has made. To make one takes ten times as
 // long.
 func (s *Server) copyData() {
