@@ -20,6 +20,9 @@ var (
 	ErrDenied = errors.New("permission denied")
 	// ErrUnavailable: the server did not answer. Another attempt may succeed.
 	ErrUnavailable = errors.New("unavailable")
+	// ErrRefused is an ErrUnavailable: the server did answer, and will answer the same until
+	// somebody changes something, for example creates the database that the URL names.
+	ErrRefused = fmt.Errorf("%w: refused", ErrUnavailable)
 	// ErrUsage: the request is invalid (an unknown parameter, a malformed address).
 	// Nothing was contacted.
 	ErrUsage = errors.New("usage")

@@ -191,6 +191,13 @@ func (a *attempt) see(status locks.Status, around bool) (newHolder bool) {
 	return newHolder
 }
 
+// answered reports whether the lock was known to be held.
+func (a *attempt) answered() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen != nil
+}
+
 // isOuter reports whether a leaderrun around us holds the lock.
 func (c *Config) isOuter(s locks.Status) bool { return c.Outer != nil && c.Outer(s) }
 

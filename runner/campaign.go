@@ -49,12 +49,14 @@ func (c *Config) campaign(ctx context.Context) (*term, error) {
 	return t, err
 }
 
-// wait makes one attempt after another.
+// wait makes one attempt after another, unless the first of the run is refused: then what the
+// user wrote is probably wrong, such as the name of a database. Later, others may be at work.
 func (cp *campaign) wait(ctx context.Context) (*term, error) {
 	untilSignal, stop := cp.c.untilSignal(ctx)
 	ctx, cp.limit = cp.c.limited(untilSignal)
 	defer func() { cp.limit.cancel() }()
-	for pauses := (backoff.Backoff{Shortest: firstPause, Longest: lastPause}); ; {
+	pauses := backoff.Backoff{Shortest: firstPause, Longest: lastPause}
+	for first := !cp.c.worked; ; first = false {
 		a := &attempt{campaign: cp, finished: make(chan struct{})}
 		t, err := a.run(ctx)
 		if err == nil {
@@ -63,6 +65,7 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 		why := a.verdict(err)
 		cp.limit.answered()
 		cl := classify(why)
+		cl.final = cl.final || first && !a.answered() && errors.Is(why, locks.ErrRefused)
 		if (!cp.c.Try || cp.confirm || cl.out) && !cl.final && ctx.Err() == nil {
 			cp.outage.report(cp.report, why)
 			pause := pauses.Take()

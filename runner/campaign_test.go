@@ -30,6 +30,7 @@ func (r *rig) notStarted(attempts int, from, to time.Duration) {
 
 var (
 	errDenied = &locks.Error{Op: "acquire", Class: locks.ErrDenied, Err: errors.New("not yours")}
+	errNone   = &locks.Error{Op: "acquire", Class: locks.ErrRefused, Err: errors.New("no such database")}
 	errOdd    = errors.New("something odd")
 	errPlace  = &locks.Error{Op: "acquire", Class: locks.ErrLost, Err: errors.New("the place is gone")}
 )
@@ -83,6 +84,9 @@ func TestCampaignEnds(t *testing.T) {
 		{"denied", false, 0, []acquisition{fails(errDenied)}, locks.ErrDenied, 1, 0},
 		{"down, then denied", false, 0, []acquisition{fails(errDown), fails(errDenied)}, locks.ErrDenied, 2, seconds(0.2)},
 		{"held, then denied", false, 0, []acquisition{waits(seconds(1), "bob", fails(errDenied))}, locks.ErrDenied, 1, seconds(1)},
+		{"refused", false, 0, []acquisition{fails(errNone)}, locks.ErrUnavailable, 1, 0},
+		{"down, then refused", false, seconds(10), []acquisition{fails(errDown), fails(errNone), waits(time.Hour, "bob", nil)}, locks.ErrHeld, 3, seconds(10)},
+		{"held, then refused", false, seconds(10), []acquisition{waits(seconds(1), "bob", fails(errNone)), waits(time.Hour, "bob", nil)}, locks.ErrHeld, 2, seconds(10)},
 		{"usage", false, 0, []acquisition{fails(&locks.UsageError{What: "no"})}, locks.ErrUsage, 1, 0},
 	}
 	for _, test := range tests {

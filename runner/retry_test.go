@@ -4,6 +4,7 @@ package runner
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,6 +77,21 @@ func TestManyFacesOfAnOutage(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 		r.emitted(event.Unavailable, maxReasons)
+	})
+}
+
+// Once the lock was ours, the settings are right: a refusal does not end the run.
+func TestRefusedAfterTerm(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.c.Rejoin = true
+		r.restarts(Restart{})
+		r.acquire = []acquisition{granted, fails(errNone), granted}
+		r.at(10*time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
+		r.send(40*time.Second, syscall.SIGTERM)
+		_, _ = r.run()
+		if got := r.times("acquire"); len(got) != 3 {
+			t.Errorf("acquired at %v", got)
+		}
 	})
 }
 

@@ -85,6 +85,7 @@ type Config struct {
 	// not block in a system call.
 	Serve func(func() socket.Answer) (*socket.Server, error)
 
+	worked  bool          // the lock was ours once, so the settings are right
 	startBy clock.Instant // the end of Wait or, with Try, of ConnectTimeout
 }
 
@@ -133,6 +134,7 @@ func Run(ctx context.Context, c Config) (Exit, error) {
 		if err != nil {
 			return Exit{}, err
 		}
+		c.worked = true
 		o := t.serve()
 		if t.isLast(o) || ctx.Err() != nil {
 			return o.exit, o.err

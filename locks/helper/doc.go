@@ -149,6 +149,8 @@
 //   - denied: permission is missing; another attempt would fail as well.
 //   - unavailable: the server did not answer. Another attempt may succeed. An error
 //     without a class is treated as this one.
+//   - refused: the server will answer the same until somebody changes something, as if there is
+//     no such database. A run whose first attempt ends so does not wait.
 //   - usage: the request is invalid. Nothing was contacted.
 //   - no_lease: only from renew, if there is nothing to renew (yet).
 //

@@ -104,6 +104,7 @@ func classes() []class {
 		{"held", locks.ErrHeld},
 		{"lost", locks.ErrLost},
 		{"denied", locks.ErrDenied},
+		{"refused", locks.ErrRefused}, // before its own class
 		{"unavailable", locks.ErrUnavailable},
 		{"usage", locks.ErrUsage},
 		{"no_lease", locks.ErrNoLease},

@@ -55,8 +55,8 @@ func TestErrors(t *testing.T) {
 				t.Errorf("hint: got %q, want %q", got, want)
 			}
 			for _, other := range classes() {
-				if other != c && errors.Is(err, other.err) {
-					t.Errorf("%s is also %s", c.name, other.name)
+				if errors.Is(err, other.err) != errors.Is(c.err, other.err) {
+					t.Errorf("%s: whether it is %s is wrong", c.name, other.name)
 				}
 			}
 		})

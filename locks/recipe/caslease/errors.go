@@ -87,8 +87,11 @@ func (l *Lock) explain(err error) *locks.Error {
 	} else if f.Text == "" {
 		e.Err = errors.New(locks.Printable(err.Error()))
 	}
-	if f.Kind == Denied {
+	switch f.Kind {
+	case Denied:
 		e.Class = locks.ErrDenied
+	case Refused:
+		e.Class = locks.ErrRefused
 	}
 	for _, class := range []error{locks.ErrLost, locks.ErrHeld, locks.ErrUsage} {
 		if errors.Is(err, class) {
