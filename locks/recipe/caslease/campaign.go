@@ -20,7 +20,8 @@ type campaign struct {
 	history  *history
 	answers  *answers.Answers
 	try      bool
-	pause    backoff.Backoff // between reads that fail
+	pause    backoff.Backoff // between reads that fail, at first
+	outage   backoff.Backoff // between those that fail while we wait
 	retry    backoff.Backoff // between writes that fail
 	paused   bool            // the first pause has been made
 	pace     pace
@@ -147,7 +148,7 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 	for warned := false; ; warned = true {
 		v, err := c.lock.readOnce(ctx, Lease)
 		if err == nil {
-			c.pause.Reset()
+			c.outage.Reset()
 			return v, nil
 		}
 		if !c.lock.kind(err).transient() {
@@ -157,10 +158,14 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 		if !warned {
 			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
 		}
+		pause := c.outage.Take()
 		if c.lock.kind(err) == Throttled {
-			_ = backoff.Sleep(ctx, crowded/2+rand.N(crowded))
+			pause = crowded/2 + rand.N(crowded)
 		}
-		if c.pause.Wait(ctx) != nil {
+		if last := c.answers.Look(ctx); last > 0 {
+			pause = min(pause, last)
+		}
+		if backoff.Sleep(ctx, pause) != nil {
 			return nil, c.answers.Verdict(err)
 		}
 	}

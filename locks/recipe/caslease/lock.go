@@ -92,7 +92,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		return locks.Grant{}, l.fail(ctx, "acquire", err)
 	}
 	defer end()
-	c := &campaign{lock: l, history: &l.history, try: try, pause: newBackoff(), retry: newBackoff()}
+	c := &campaign{lock: l, history: &l.history, try: try, pause: newBackoff(), retry: newBackoff(), outage: newOutage()}
 	c.answers = answers.New(l.traits.Clock, l.ttl, l.o.ConnectTimeout)
 	t, err := c.run(bounded)
 	if err == nil {

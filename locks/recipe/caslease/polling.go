@@ -70,6 +70,12 @@ func newBackoff() backoff.Backoff {
 	return backoff.Backoff{Shortest: backoffMin, Longest: backoffMax}
 }
 
+// newOutage returns the pauses of who can wait, so that a fleet does not keep a server busy that
+// is coming back.
+func newOutage() backoff.Backoff {
+	return backoff.Backoff{Shortest: time.Second, Longest: anyway}
+}
+
 // lingering returns a context that outlives another by d. It is better to wait a moment for
 // the answer to a write than to give it up: then we know its outcome.
 func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

@@ -121,6 +121,39 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// TestOutageIsQuiet: a waiter asks a store that is down less and less often, and once each time,
+// although it also watches. When the store is back, it watches again.
+func TestOutageIsQuiet(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		o := options("a")
+		o.TTL = time.Hour
+		drive.Hold(t, at(t, s, o))
+		s.watched = true // from now on
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, done := drive.Campaign(ctx, t, s.open, "sim://host/p", options("b"))
+		time.Sleep(20 * time.Second)
+		verbs(s)
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "down")} })
+		s.mu.Lock()
+		for w := range s.watchers {
+			w.end()
+		}
+		s.mu.Unlock()
+		time.Sleep(time.Minute)
+		if v := verbs(s); v["read"]+v["watch"] < 6 || v["read"]+v["watch"] > 14 {
+			t.Errorf("in a minute there were %v", v)
+		}
+		s.Fault(nil)
+		time.Sleep(20 * time.Second)
+		if v := verbs(s); v["watch"] != 1 {
+			t.Errorf("afterwards there were %v", v)
+		}
+		cancel()
+		<-done
+	})
+}
+
 // TestLongWaitEnds: a waiter whose pauses have grown looks once more before its time is up: the
 // lock is held, however long its last pause was.
 func TestLongWaitEnds(t *testing.T) {

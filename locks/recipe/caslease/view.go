@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -111,6 +112,7 @@ func (l *Lock) timed(request func() (Cell, error)) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	workers.Poke(l.watching.answers)
 	v := newView(c)
 	v.sent, v.received = sent, l.now()
 	return v, nil

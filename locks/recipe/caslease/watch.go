@@ -20,12 +20,13 @@ type watching struct {
 	started bool          // guarded by Lock.mu
 	active  atomic.Bool   // changes are being reported at the moment
 	changes chan struct{} // has room for one: something may have changed
+	answers chan struct{} // has room for one: the store has answered a request
 	lost    chan error    // has room for one, or is nil: see Lock.Lost
 }
 
 func (w *watching) init(s Store) {
 	if watcher, ok := s.(Watcher); ok {
-		w.watcher, w.changes, w.lost = watcher, make(chan struct{}, 1), make(chan error, 1)
+		w.watcher, w.changes, w.answers, w.lost = watcher, make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
 	}
 }
 
@@ -59,16 +60,18 @@ func (l *Lock) startWatchOnce() {
 	}
 	l.watching.started = true
 	_ = l.workers.Go(func(ctx context.Context) {
-		l.follow(ctx, l.o.Name, nil, l.watching.changes, &l.watching.active)
+		l.follow(ctx, l.o.Name, nil, l.watching.changes, &l.watching.active, l.watching.answers)
 	})
 }
 
 // follow passes the changes that the store reports on to a channel, and sends a value also
 // when it may have missed changes. It returns when ctx ends, or when the store will never
 // report any. The caller may have begun the first watch already: then from is its channel.
-// While changes are being reported, active is true.
-func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to chan<- struct{}, active *atomic.Bool) {
-	for pause := newBackoff(); ; {
+// While changes are being reported, active is true. After a failure, it begins a new watch only when
+// a request was answered, unless answers is nil: a fleet that dials a server which is down must not
+// dial it twice.
+func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to chan<- struct{}, active *atomic.Bool, answers <-chan struct{}) {
+	for pause := newOutage(); ; {
 		var err error
 		if from == nil {
 			from, err = l.watching.watcher.Watch(ctx, name)
@@ -90,8 +93,20 @@ func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to
 			l.log.Info("the store does not report changes; polling instead", "err", l.plain(err))
 			return
 		}
+		select {
+		case <-answers: // of before
+		default:
+		}
 		if pause.Wait(ctx) != nil {
 			return
+		}
+		if answers != nil {
+			workers.Poke(to) // so that there is a request
+			select {
+			case <-answers:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
@@ -161,7 +176,7 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 		err = l.workers.Go(func(context.Context) {
 			defer close(c)
 			defer cancel()
-			l.follow(bounded, name, first, c, new(atomic.Bool))
+			l.follow(bounded, name, first, c, new(atomic.Bool), nil)
 		})
 	}
 	if err != nil {
