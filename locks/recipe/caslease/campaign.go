@@ -116,9 +116,9 @@ func (l *Lock) setWaiting(waiting bool) {
 }
 
 // firstLook reads the cell, within the connect timeout. It retries errors that may pass, but
-// reports an unreachable address at once. If the store has no room for us, we wait for that.
-func (c *campaign) firstLook(all context.Context) (*view, error) {
-	ctx, cancel := context.WithTimeout(all, c.lock.o.ConnectTimeout)
+// reports an unreachable address at once. If the store has no room for us, there are two attempts.
+func (c *campaign) firstLook(ctx context.Context) (*view, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.lock.o.ConnectTimeout)
 	defer cancel()
 	var last error
 	for start := c.lock.now(); ; {
@@ -132,9 +132,7 @@ func (c *campaign) firstLook(all context.Context) (*view, error) {
 		}
 		kind := c.lock.kind(err)
 		if kind == Throttled && !c.try {
-			c.lock.setWaiting(true)
-			defer c.lock.setWaiting(false)
-			return c.look(all)
+			c.pause.AtLeast(c.lock.o.ConnectTimeout / 4)
 		}
 		if !kind.transient() || kind == Unreachable || c.lock.late(start, c.pause.Next()) || c.pause.Wait(ctx) != nil {
 			return nil, last
