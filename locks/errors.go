@@ -23,8 +23,8 @@ var (
 	// ErrRefused is an ErrUnavailable: the server did answer, and will answer the same until
 	// somebody changes something, for example creates the database that the URL names.
 	ErrRefused = fmt.Errorf("%w: refused", ErrUnavailable)
-	// ErrUsage: the request is invalid (an unknown parameter, a malformed address).
-	// Nothing was contacted.
+	// ErrUsage: the request is invalid (an unknown parameter, a malformed address), or what
+	// has the lock's place in the store is not ours: see [Foreign]. Nothing was changed.
 	ErrUsage = errors.New("usage")
 
 	// ErrNoLease is what Renew returns while there is nothing to renew: before we have a
@@ -135,6 +135,17 @@ func (e *UsageError) Error() string {
 }
 
 func (e *UsageError) Unwrap() error { return ErrUsage }
+
+// Foreign returns the UsageError that something in the store, "the key x/y", is in the way of
+// a lock and not ours, so that nothing may be changed about it. The error why, if it is not
+// nil, completes "it …". The user can choose another place: "prefix".
+func Foreign(what string, why error, place string) *UsageError {
+	reason := ""
+	if why != nil {
+		reason = ": it " + why.Error()
+	}
+	return Usagef("%s was not made by leaderrun%s; nothing of it was changed; choose another %s", what, reason, place)
+}
 
 // A LostError describes how a term ended. It wraps ErrLost.
 type LostError string

@@ -39,6 +39,5 @@ func traits(s *store) caslease.Traits {
 		Expiry: caslease.ByClock, Disciplined: true, Margin: time.Second, // its clock may be ahead by that after a restart
 		Poll:    200 * time.Millisecond, // reads are cheap
 		Backend: "shelf://" + s.host, Cell: "document", Where: s.path,
-		HintForeign: "delete the document if it is not needed, or use another prefix",
 	}
 }

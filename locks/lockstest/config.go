@@ -102,6 +102,10 @@ type Config struct {
 	// write there. Each variant is tried on a free and on a held lock. Nil means that
 	// there is no record.
 	Hostile []func(t testing.TB, u *url.URL, name string)
+	// Foreign puts something of somebody else, which does not carry leaderrun's mark, where
+	// the lock, or the one who holds it, would be. It returns a function that describes what is
+	// there now. Nil means that this is impossible.
+	Foreign []func(t testing.TB, u *url.URL, name string) (now func() string)
 	// Crowd puts n waiters into the queue of a held lock, by writing what they would
 	// write. Nil means that this is impossible.
 	Crowd func(t testing.TB, u *url.URL, name string, n int)

@@ -40,6 +40,10 @@ func oneSlot(c Config) Config {
 	if crowd := c.Crowd; crowd != nil {
 		c.Crowd = func(t testing.TB, u *url.URL, name string, n int) { crowd(t, u, locks.SlotName(name, 0), n) }
 	}
+	c.Foreign = slices.Clone(c.Foreign)
+	for i, put := range c.Foreign {
+		c.Foreign[i] = func(t testing.TB, u *url.URL, name string) func() string { return put(t, u, locks.SlotName(name, 1)) }
+	}
 	c.Hostile = slices.Clone(c.Hostile)
 	for i, corrupt := range c.Hostile {
 		c.Hostile[i] = number(corrupt, 1)

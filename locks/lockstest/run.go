@@ -76,6 +76,7 @@ var (
 	needLeft    = need{"ReportsLeft", func(c Config) bool { return c.ReportsLeft }}
 	needStart   = need{"ReportsStart", func(c Config) bool { return c.ReportsStart }}
 	needAdopts  = need{"Adopts", func(c Config) bool { return c.Adopts }}
+	needForeign = need{"Foreign", func(c Config) bool { return len(c.Foreign) > 0 }}
 	needHostile = need{"Hostile", func(c Config) bool { return len(c.Hostile) > 0 }}
 )
 

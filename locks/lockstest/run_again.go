@@ -12,7 +12,7 @@ import (
 var again = []string{
 	"Exclusion", "TryOnHeldLock", "WaiterWakes", "WaitingReports", "FairOrder", "CancelledWaiter", "ContextDeadline", "ReleaseIsIdempotent",
 	"CloseDuringAcquire", "ConcurrentClose", "RenewAtTheGrant", "RenewKeepsThePlace", "OnlyRenewExtends", "GrantedTTL", "TokensRise",
-	"EvictionIsLoss", "EvictionEndsLease", "LeaseLives", "DeadlineCountsFromSending", "HostileHolder", "NamesAreIndependent",
+	"EvictionIsLoss", "EvictionEndsLease", "LeaseLives", "DeadlineCountsFromSending", "HostileHolder", "Foreign", "NamesAreIndependent",
 	"PartitionEndsLease/all", "ShortCutCostsNothing/replies", "RequestsDuringCut/reset", "Unreachable/all",
 	"Abilities", "RequestsOfAbilities", "AbilitiesAfterClose", "InspectReports", "QueueReports", "RecordLives", "RecordNeedsTheLock",
 	"RecordIsIntact", "AskReachesTheHolder", "AskTexts", "ListReports", "ListNames", "WatchReports", "WatchEnds", "BreakEndsTheTerm",

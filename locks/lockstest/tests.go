@@ -43,6 +43,7 @@ func tests(c Config) []test {
 		{name: "LeaseFromTheQueue", run: leaseFromTheQueue, recipe: true, needs: []need{needTTL}},
 		{name: "EvictionEndsLease", run: evictionEndsLease, needs: []need{needEvict}},
 		{name: "HostileHolder", run: hostileHolder},
+		{name: "Foreign", run: foreign, needs: []need{needForeign}},
 		{name: "Abilities", run: abilities},
 		{name: "RequestsOfAbilities", run: requestsOfAbilities, recipe: true},
 		{name: "AbilitiesAfterClose", run: abilitiesAfterClose, recipe: true},

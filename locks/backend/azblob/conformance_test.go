@@ -86,6 +86,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Crash:          func(t testing.TB, u *url.URL, name string, _ locks.Lock) { s.breakLease(t, blobOf(u, name)) },
 		Restart:        func(testing.TB, *url.URL) { s.Stop(); s.Start() },
 		Hostile:        s.hostile("", "leaderrun"),
+		Foreign:        []func(testing.TB, *url.URL, string) func() string{s.theirs},
 		HostileRecords: s.hostile("", "leaderrunrecord"),
 		HostileAsks:    s.hostile("~ask", "leaderrunask"),
 		HostileEntries: s.foreign(),
@@ -191,6 +192,25 @@ func (s *store) hostile(suffix, key string) (all []func(testing.TB, *url.URL, st
 		all = append(all, func(t testing.TB, u *url.URL, name string) { s.overwrite(t, blobOf(u, name)+suffix, key, value) })
 	}
 	return all
+}
+
+// theirs makes a blob of another program where the lock's would be.
+func (s *store) theirs(t testing.TB, u *url.URL, name string) (now func() string) {
+	b := s.NewBlockBlobClient(blobOf(u, name))
+	s.try(t, func(ctx context.Context) error {
+		_, err := b.Upload(ctx, streaming.NopCloser(strings.NewReader("theirs")), nil)
+		return err
+	})
+	return func() (is string) {
+		s.try(t, func(ctx context.Context) error {
+			r, err := b.GetProperties(ctx, nil)
+			if err == nil {
+				is = fmt.Sprint(*r.ETag, *r.LeaseState, *r.ContentLength)
+			}
+			return err
+		})
+		return is
+	}
 }
 
 // foreign returns functions that make blobs under the prefix that are not locks.

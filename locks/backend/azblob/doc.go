@@ -5,7 +5,7 @@
 // lease on the blob holds the lock, and writes the state under that lease. So a lock also
 // excludes other programs that take a lease on the same blob, such as a
 // BlobDistributedMutex or az storage blob lease acquire, and they exclude it. No run
-// deletes a blob.
+// deletes a blob. A blob without a state of leaderrun's is somebody else's, and is not touched.
 //
 // The blobs of a lock, after the prefix and a slash:
 //
@@ -68,8 +68,7 @@
 //
 // The token is a counter in the state. It is never below the time of the blob's last
 // change, in microseconds, by the service's clock. The service shows that time in whole
-// seconds, so a new blob, or one whose state another program has removed, is not used until
-// its second has passed. So tokens go on rising after somebody has deleted the blob. They
+// seconds, so a new blob is not used until its second has passed. So tokens go on rising after somebody has deleted the blob. They
 // fall only if somebody writes a far greater token by hand and then deletes the blob, or if
 // the service's clock goes back.
 //

@@ -17,5 +17,8 @@ func NewStore(u *url.URL, o locks.Options) (caslease.Store, error) {
 	return newStore(s, o)
 }
 
+// Unclaimed is the state of a blob that nobody has taken yet.
+const Unclaimed = unclaimed
+
 // LeaseOfState returns the id of the lease that belongs to a state.
 func LeaseOfState(state string) string { return leaseID(caslease.TermOf(state).Nonce) }

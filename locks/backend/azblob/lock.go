@@ -47,8 +47,7 @@ func traits(s *settings) caslease.Traits {
 		Where: func(k caslease.Key) string { return where + "/" + s.blob(k) },
 
 		HintSilent:  proxy.Hint("", s.service),
-		HintForeign: "delete the blob if it is not needed (az storage blob delete), or use another prefix",
-		HintRecord:  "remove it if it is not needed: az storage blob metadata update",
+		HintRecord:  "while nobody has the lock, remove that key from the blob's metadata, and keep the others",
 		HintUnmoved: "the blob's ETag must change with each change of its metadata; use the service itself, or an emulator that does the same",
 	}
 }

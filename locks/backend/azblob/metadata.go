@@ -41,9 +41,9 @@ func (s *settings) blob(k caslease.Key) string {
 	return name
 }
 
-// unclaimed is the state of a blob of another program, in which leaderrun has kept nothing
-// yet, or whose state somebody has removed: the lock is free, unless another program has a
-// lease, and nobody has released it.
+// unclaimed is the state of a blob that leaderrun has made, and that nobody has taken yet: the
+// lock is free, unless another program has a lease, and nobody has released it. A blob without
+// a state is not ours.
 const unclaimed = `{"state":"free","nonce":"none","ttl_ms":15000,"broken":"none"}`
 
 // What a Lessee is called.
@@ -90,8 +90,8 @@ func (h head) view() *blobView {
 //
 // Tokens are counted from the service's clock, in microseconds, which it shows in whole
 // seconds. A token that was granted in a second is less than the beginning of the next one,
-// so a blob that is made later, or whose state was lost, goes on above it: its first token
-// is the beginning of the second after that, and is not granted before then (see grow).
+// so a blob that is made later goes on above it: its first token is the beginning of the
+// second after that, and is not granted before then (see grow).
 func (b *blobView) cell(p caslease.Part) caslease.Cell {
 	first := micros(b.created.Add(time.Second))
 	c := caslease.Cell{Version: string(b.etag), First: first, Floor: max(first, micros(b.modified)), Leased: b.leased}
@@ -99,14 +99,13 @@ func (b *blobView) cell(p caslease.Part) caslease.Cell {
 		text, ok := decode(value)
 		c.Record, c.BadRecord = []byte(text), !ok
 	}
-	value, ok := b.metadata[keyOf(p)]
-	switch {
-	case ok:
+	if value, ok := b.metadata[keyOf(p)]; ok {
 		if c.State, ok = decode(value); !ok || c.State == "" {
 			c.State = " " // somebody else wrote it; "" would mean that the key is missing
 		}
-	case p == caslease.Lease:
-		c.State, c.Floor = unclaimed, max(first, micros(b.modified.Add(time.Second)))
+	}
+	if c.State == unclaimed {
+		c.Floor = max(first, micros(b.modified.Add(time.Second)))
 	}
 	switch {
 	case b.infinite:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,9 +26,8 @@ import (
 )
 
 const (
-	// newborn is how long after a blob was made, or was seen without a state, it can be
-	// taken: its first token is the beginning of the next second. It includes the
-	// difference of two clocks.
+	// newborn is how long after a blob was made it can be taken: its first token is the
+	// beginning of the next second. It includes the difference of two clocks.
 	newborn = 1010 * time.Millisecond
 	// taking is enough for the two requests that take a lock.
 	taking = 500 * time.Millisecond
@@ -160,12 +160,12 @@ func grow(ctx context.Context, b *blobView) error {
 	return backoff.Sleep(ctx, rest)
 }
 
-// create creates a blob, if it does not exist. That of a lock has no state, because nobody
-// can have a lease on it yet.
+// create creates a blob, if it does not exist. That of a lock is unclaimed, because nobody can
+// have a lease on it yet.
 func (s *store) create(ctx context.Context, k caslease.Key, next caslease.Value) (*blobView, error) {
 	b := &blobView{}
 	if k.Part == caslease.Lease {
-		next = caslease.Value{}
+		next = caslease.Value{State: unclaimed}
 	}
 	o := &blockblob.UploadOptions{
 		Metadata:         b.with(k.Part, next),
@@ -215,6 +215,26 @@ func (s *store) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) er
 // List implements [caslease.Lister]. The service skips blobs that have a slash after the
 // prefix.
 func (s *store) List(ctx context.Context, cursor string) (page []caslease.ListedCell, next string, err error) {
+	items, next, err := s.items(ctx, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if locks.CheckCursor(next) != nil { // a cursor contains the name of a blob
+		return nil, "", locks.Usagef("the prefix of the blobs is too long to list them")
+	}
+	prefix := s.settings.prefix + "/"
+	for _, item := range items {
+		p := item.Properties
+		b := head{p.ETag, p.CreationTime, p.LastModified, p.LeaseStatus, p.LeaseDuration, item.Metadata}.view()
+		if name, ok := nameOf(strings.TrimPrefix(*item.Name, prefix)); ok && b.etag != "" && !slices.Contains([]string{"", unclaimed}, b.metadata[stateKey]) {
+			page = append(page, caslease.ListedCell{Name: name, Cell: b.cell(caslease.Lease)})
+		}
+	}
+	return page, next, nil
+}
+
+// items returns a page of the blobs under the prefix.
+func (s *store) items(ctx context.Context, cursor string) (all []*container.BlobItem, next string, err error) {
 	prefix := s.settings.prefix + "/"
 	r, err := s.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{
 		Prefix: &prefix, Marker: &cursor, MaxResults: to.Ptr(int32(locks.MaxList)), Include: container.ListBlobsInclude{Metadata: true},
@@ -225,23 +245,10 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 	if r.NextMarker != nil {
 		next = *r.NextMarker
 	}
-	if locks.CheckCursor(next) != nil { // a cursor contains the name of a blob
-		return nil, "", locks.Usagef("the prefix of the blobs is too long to list them")
+	if r.Segment != nil {
+		all = slices.DeleteFunc(r.Segment.BlobItems, func(b *container.BlobItem) bool { return b.Name == nil || b.Properties == nil })
 	}
-	if r.Segment == nil {
-		return nil, next, nil
-	}
-	for _, item := range r.Segment.BlobItems {
-		if item.Name == nil || item.Properties == nil {
-			continue
-		}
-		p := item.Properties
-		b := head{p.ETag, p.CreationTime, p.LastModified, p.LeaseStatus, p.LeaseDuration, item.Metadata}.view()
-		if name, ok := nameOf(strings.TrimPrefix(*item.Name, prefix)); ok && b.etag != "" && b.metadata[stateKey] != "" {
-			page = append(page, caslease.ListedCell{Name: name, Cell: b.cell(caslease.Lease)})
-		}
-	}
-	return page, next, nil
+	return all, next, nil
 }
 
 // nameOf returns the name of the lock whose blob has this name, after the prefix. It

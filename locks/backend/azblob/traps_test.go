@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -76,13 +77,26 @@ func (o *other) takes(seconds int32) error {
 	return err
 }
 
-// testOtherPrograms: whoever else takes a lease on the same blob excludes us, also without
-// end and on a blob in which leaderrun has kept nothing, and we exclude them.
-func testOtherPrograms(t *testing.T, s *site) {
-	u, o := s.url(s.Addr()), newOther(t, s)
-	if _, err := s.NewBlockBlobClient(s.blob()).Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), nil); err != nil {
+// upload makes the lock's blob, with content and metadata.
+func (s *site) upload(t testing.TB, metadata map[string]*string) {
+	t.Helper()
+	o := &blockblob.UploadOptions{Metadata: metadata}
+	if _, err := s.NewBlockBlobClient(s.blob()).Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), o); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// unclaimed is the metadata of a blob that leaderrun has made.
+func unclaimed() map[string]*string {
+	state := azblob.Unclaimed
+	return map[string]*string{"leaderrun": &state}
+}
+
+// testOtherPrograms: whoever else takes a lease on a blob of ours excludes us, also without end,
+// and we exclude them.
+func testOtherPrograms(t *testing.T, s *site) {
+	u, o := s.url(s.Addr()), newOther(t, s)
+	s.upload(t, unclaimed())
 	for _, seconds := range []int32{15, lease.BreakNaturally} { // -1: without end
 		if err := o.takes(seconds); err != nil {
 			t.Fatal(err)
@@ -275,17 +289,15 @@ func testExpiry(t *testing.T, s *site) {
 	}
 }
 
-// testTokens: tokens rise although the blob was deleted, or another program has removed the
-// state, in the second in which they were granted.
+// testTokens: tokens rise although the blob was deleted, or made again, in the second in which
+// they were granted.
 func testTokens(t *testing.T, s *site) {
 	u, b := s.url(s.Addr()), s.NewBlockBlobClient(s.blob())
 	last := uint64(0)
 	for n, forget := range []func(){
 		func() {},
 		func() { _, _ = b.Delete(t.Context(), nil) },
-		func() { _, _ = b.Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), nil) },
-		func() { _, _ = b.Delete(t.Context(), nil) },
-		func() { _, _ = b.SetMetadata(t.Context(), nil, nil) },
+		func() { s.upload(t, unclaimed()) },
 	} {
 		forget()
 		for i := range 5 {
@@ -327,12 +339,9 @@ func testTokenInOldState(t *testing.T, s *site) {
 func testMetadataOfOthers(t *testing.T, s *site) {
 	l := open(t, s.url(s.Addr()), options("a"))
 	b, theirs, bad := s.NewBlockBlobClient(s.blob()), "x", "ascii85:~"
-	if _, err := b.Upload(t.Context(), streaming.NopCloser(strings.NewReader("theirs")), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.SetMetadata(t.Context(), map[string]*string{"theirs": &theirs, "leaderrunrecord": &bad}, nil); err != nil {
-		t.Fatal(err)
-	}
+	metadata := unclaimed()
+	metadata["theirs"], metadata["leaderrunrecord"] = &theirs, &bad
+	s.upload(t, metadata)
 	drive.Release(t, held(t, l))
 	r, err := b.GetProperties(t.Context(), nil)
 	if err != nil || r.Metadata["Theirs"] == nil || *r.ContentLength != 6 {

@@ -131,7 +131,7 @@ func (l *lock) foreign(p *pair) error {
 	case s.compat:
 		return locks.Usagef("the key %s is not a lock of `consul lock`: its flags are %#x; nothing of it was changed", l.key, p.Flags)
 	}
-	return locks.Usagef("the key %s was not made by leaderrun; nothing of it was changed; choose another prefix", l.key)
+	return locks.Foreign("the key "+l.key, nil, "prefix")
 }
 
 // acquire locks the key, if it is still as we saw it, free. So a request that arrives late, or

@@ -60,6 +60,10 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			return s.proxies.Find(host(u)).Open()
 		},
 		HostileEntries: s.hostileEntries(),
+		Foreign: []func(testing.TB, *url.URL, string) func() string{func(_ testing.TB, u *url.URL, name string) func() string {
+			s.server.SetMetadata(object(u, name), map[string]string{"owner": "x"})
+			return func() string { o, _ := s.server.Object(object(u, name)); return fmt.Sprintf("%+v", o) }
+		}},
 		Kept: func(_ testing.TB, u *url.URL) (all []string) {
 			for _, o := range s.server.Objects(strings.Trim(u.Path, "/") + "/") {
 				all = append(all, fmt.Sprint(o))

@@ -5,7 +5,7 @@
 // object on the condition that it does not exist (ifGenerationMatch=0). Each later change
 // is a change of metadata, on the condition that nobody else has changed it
 // (ifGenerationMatch and ifMetagenerationMatch). No run deletes an object or replaces its
-// content.
+// content. An object without a state of leaderrun's is somebody else's, and is not touched.
 //
 // The objects of a lock, after the prefix and a slash:
 //

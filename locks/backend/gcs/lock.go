@@ -53,7 +53,6 @@ func traits(s *settings) caslease.Traits {
 		Where:   func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },
 
 		HintSilent:  proxy.Hint("", s.service()),
-		HintForeign: "delete the object if it is not needed (gcloud storage rm), or use another prefix",
 		HintRecord:  "remove it if it is not needed: gcloud storage objects update --remove-custom-metadata=" + recordKey,
 		HintUnmoved: "leases are judged by the object's metageneration and its time updated, which Cloud Storage moves with each change; use the service itself, or an emulator that does the same",
 	}

@@ -50,7 +50,7 @@ func traits(s *settings) caslease.Traits {
 		// (rpl_semi_sync_master_wait_point = AFTER_COMMIT, the default of MariaDB).
 		Follows: rows.Follows, ReadsEarly: true,
 
-		HintForeign: "name another database",
+		Place:       "database",
 		HintRecord:  "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
 		HintUnmoved: "no trigger may keep a row of this table from being changed, and no timestamp may be set for the session",
 	}

@@ -47,7 +47,7 @@ func traits(s *settings) caslease.Traits {
 		},
 		Follows: rows.Follows, ReadsEarly: true, // a read may return a commit that no standby has: see warnedError
 
-		HintForeign: "name another schema with schema=",
+		Place:       "schema with schema=",
 		HintRecord:  "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
 		HintUnmoved: "no trigger or rule may keep a row of this table from being changed",
 	}

@@ -44,7 +44,7 @@ func traits(s *settings) caslease.Traits {
 		Follows: follows,
 
 		HintSilent:  proxy.GRPC("", s.service()),
-		HintForeign: "delete the row if it is not needed, or name another table with table=",
+		Place:       "table with table=",
 		HintRecord:  "remove it if it is not needed: UPDATE " + s.table + " SET record = NULL WHERE name = 'LOCK' AND part = 0",
 		HintUnmoved: "leases are judged by the row's commit timestamp, which Spanner moves with each change; use the service itself, or an emulator that does the same",
 	}

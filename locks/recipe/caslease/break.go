@@ -30,7 +30,7 @@ func (l *Lock) breakOnce(ctx context.Context, token uint64, nonce string) error 
 	case err != nil:
 		return err
 	case v.unreadable != nil:
-		return l.inTheWay(Lease, v.unreadable, l.traits.HintForeign)
+		return l.foreign(Lease, v.unreadable)
 	case v.exists() && v.state.Broken == nonce:
 		return nil
 	}

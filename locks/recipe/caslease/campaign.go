@@ -36,7 +36,7 @@ func (c *campaign) run(ctx context.Context) (*term, error) {
 	v, err := c.firstLook(ctx)
 	for err == nil {
 		if v.unreadable != nil {
-			return nil, c.lock.inTheWay(Lease, v.unreadable, c.lock.traits.HintForeign)
+			return nil, c.lock.foreign(Lease, v.unreadable)
 		}
 		left, by := c.left(v)
 		if left > 0 {

@@ -26,16 +26,30 @@ const (
 	settled                  // another attempt would find the same, or enough were made
 )
 
-// An inTheWayError is about a cell whose content cannot be believed. A guess could mean two
-// holders, or that work is done twice.
-type inTheWayError struct{ what, hint string }
+// A badRecordError is about a record that cannot be believed. A guess could mean that work is
+// done twice.
+type badRecordError struct{ what, hint string }
 
-func (e *inTheWayError) Error() string { return e.what }
-func (e *inTheWayError) fault() Fault  { return Fault{Kind: settled, Hint: e.hint} }
+func (e *badRecordError) Error() string { return e.what }
+func (e *badRecordError) fault() Fault  { return Fault{Kind: settled, Hint: e.hint} }
 
-// inTheWay returns an inTheWayError.
-func (l *Lock) inTheWay(p Part, why error, hint string) error {
-	return &inTheWayError{fmt.Sprintf("the %s %s %v", l.traits.Cell, l.traits.Where(l.key(p)), why), hint}
+func (l *Lock) where(p Part) string { return "the " + l.traits.Cell + " " + l.traits.Where(l.key(p)) }
+
+// foreign returns the error that a cell is not ours, and why we think so.
+func (l *Lock) foreign(p Part, why error) error {
+	if why == errNotOurs { //nolint:errorlint // nothing wraps it, and it says no more
+		why = nil
+	}
+	return locks.Foreign(l.where(p), why, l.traits.Place)
+}
+
+// foreignRequest returns that error if somebody else uses the cell of requests. One of ours
+// that makes no sense may be replaced.
+func (l *Lock) foreignRequest(v *view) error {
+	if v.Foreign != "" || v.exists() && v.State == "" {
+		return l.foreign(Request, v.unreadable)
+	}
+	return nil
 }
 
 // fault classifies an error, of the engine or of the store.

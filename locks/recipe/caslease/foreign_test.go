@@ -12,32 +12,42 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// TestForeignCell: what is in a cell that cannot be read is not known. So its record is not
-// none, and a request does not replace it.
+// TestForeignCell: a cell that is not ours, or whose content is not known, is named by all who
+// would change it, and stays as it is.
 func TestForeignCell(t *testing.T) {
-	bubble(t, func(t *testing.T, s *sim) {
-		const why = "is too large to be read"
-		for _, cell := range []string{leaseCell, requestCell} {
-			s.Edit(cell, func(c *caslease.Cell) { c.Foreign = why })
+	t.Parallel()
+	for why, foreign := range map[string]func(*caslease.Cell){
+		"made by leaderrun; ":            func(c *caslease.Cell) { c.State, c.Record = "", nil },
+		"leaderrun: it cannot be read; ": func(c *caslease.Cell) { c.Foreign = "cannot be read" },
+	} {
+		for _, parts := range [][]string{{leaseCell, requestCell}, {requestCell}} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSim(caslease.ByStamps)
+				for _, cell := range parts {
+					s.Edit(cell, foreign)
+				}
+				before, _ := s.Cell(parts[0])
+				l := at(t, s, options("a"))
+				calls := map[string]func() error{
+					"ask":    func() error { return l.(locks.Asker).Ask(drive.Context(t), 1, []byte("x")) },
+					"forget": func() error { return forget(t, l) },
+				}
+				if len(parts) == 2 {
+					calls["acquire"] = func() error { _, err := l.Acquire(drive.Context(t), false); return err }
+					calls["inspect"] = func() error { _, err := l.(locks.Inspector).Inspect(drive.Context(t)); return err }
+					calls["break"] = func() error { return breaks(t, l, 1) }
+				}
+				for name, do := range calls {
+					if err := do(); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), why+"nothing of it was changed") {
+						t.Errorf("%s: %v; want ErrUsage that says why", name, err)
+					}
+				}
+				if after, _ := s.Cell(parts[0]); after.Version != before.Version {
+					t.Errorf("%s has changed", parts[0])
+				}
+			})
 		}
-		before, _ := s.Cell(requestCell)
-		l := at(t, s, options("a"))
-		for name, do := range map[string]func() error{
-			"acquire": func() error { _, err := l.Acquire(drive.Context(t), true); return err },
-			"inspect": func() error { _, err := l.(locks.Inspector).Inspect(drive.Context(t)); return err },
-			"record":  func() error { _, err := l.(locks.Recorder).Record(drive.Context(t)); return err },
-			"ask":     func() error { return l.(locks.Asker).Ask(drive.Context(t), 1, []byte("x")) },
-			"break":   func() error { return breaks(t, l, 1) },
-			"forget":  func() error { return forget(t, l) },
-		} {
-			if err := do(); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), why) {
-				t.Errorf("%s: %v; want ErrUnavailable that says why", name, err)
-			}
-		}
-		if after, _ := s.Cell(requestCell); after.Version != before.Version {
-			t.Error("the cell of requests has changed")
-		}
-	})
+	}
 }
 
 // TestListOfBadRecord: a record that leaderrun did not write is not shown, and the log names it.

@@ -77,12 +77,15 @@ func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 	return own.known(own.term), nil
 }
 
-// remove deletes a cell as it is in a view, if it exists. If the view is nil, remove reads
-// the cell first.
+// remove deletes a cell as it is in a view, if it exists. If the view is nil, remove first
+// reads the cell, which is that of requests.
 func (f *forgetting) remove(ctx context.Context, p Part, v *view) error {
 	if v == nil {
 		var err error
 		if v, err = f.lock.readOnce(ctx, p); err != nil || !v.exists() {
+			return err
+		}
+		if err := f.lock.foreignRequest(v); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func TestForgetHeld(t *testing.T) {
 		}
 		drive.Release(t, a)
 		s.SetState(leaseCell, "?")
-		if err := forget(t, a); !errors.Is(err, locks.ErrUnavailable) {
+		if err := forget(t, a); !errors.Is(err, locks.ErrUsage) {
 			t.Errorf("a cell that is not a lock: %v", err)
 		}
 		if _, ok := s.Cell(leaseCell); !ok {

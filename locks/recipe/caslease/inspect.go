@@ -13,7 +13,7 @@ import (
 func (l *Lock) Inspect(ctx context.Context) (locks.State, error) {
 	v, err := l.glance(ctx, Lease)
 	if err == nil && v.unreadable != nil {
-		err = l.inTheWay(Lease, v.unreadable, l.traits.HintForeign)
+		err = l.foreign(Lease, v.unreadable)
 	}
 	if err != nil {
 		return locks.State{}, l.fail(ctx, "inspect", err)

@@ -74,7 +74,7 @@ func TestInspectFails(t *testing.T) {
 			t.Errorf("the second read: %+v, %v", got, err)
 		}
 		s.SetState(leaseCell, "?")
-		if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(locks.Hint(err), "delete the cell") {
+		if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUsage) {
 			t.Errorf("a cell that cannot be believed: %+v, %v", got, err)
 		}
 		for kind, want := range map[caslease.Kind]time.Duration{caslease.Unreachable: 0, caslease.Unknown: time.Second} {

@@ -2,7 +2,6 @@ package caslease
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -26,9 +25,9 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 	switch {
 	case err != nil:
 	case v.Foreign != "":
-		err = l.inTheWay(Lease, v.unreadable, l.traits.HintForeign)
+		err = l.foreign(Lease, v.unreadable)
 	case v.badRecord(): // if it counted as none, work that was done could be done again
-		err = l.inTheWay(Lease, errors.New("has "+l.traits.Record+" that leaderrun did not write"), l.traits.HintRecord)
+		err = &badRecordError{l.where(Lease) + " has " + l.traits.Record + " that leaderrun did not write", l.traits.HintRecord}
 	}
 	if err != nil {
 		return nil, l.fail(ctx, "read the record of", err)

@@ -61,8 +61,8 @@ func (l *Lock) askOnce(ctx context.Context, state string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
 	defer cancel()
 	v, err := l.read(ctx, Request)
-	if err == nil && v.Foreign != "" { // a request that makes no sense may be replaced
-		err = l.inTheWay(Request, v.unreadable, l.traits.HintForeign)
+	if err == nil {
+		err = l.foreignRequest(v)
 	}
 	if err == nil {
 		_, err = l.swap(ctx, Request, v, Value{State: state})

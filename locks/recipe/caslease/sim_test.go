@@ -580,8 +580,8 @@ func (s *sim) traits() caslease.Traits {
 	return caslease.Traits{
 		Clock: clock.Bubble{}, Follows: s.follows, ReadsEarly: s.early, Expiry: s.expiry, Disciplined: s.trusted, Margin: time.Second, Pace: time.Second, Poll: 2 * time.Second, LongestPoll: s.longest,
 		Product: "the sim", Backend: "sim://", Cell: "cell", Record: "a record", Version: "version", Updated: "stamp", Probed: "the store of",
-		Where:       func(k caslease.Key) string { return "of " + k.Name },
-		HintForeign: "delete the cell", HintRecord: "delete the record", HintUnmoved: "use another", HintSilent: "it is silent",
+		Where:      func(k caslease.Key) string { return "of " + k.Name },
+		HintRecord: "delete the record", HintUnmoved: "use another", HintSilent: "it is silent",
 	}
 }
 

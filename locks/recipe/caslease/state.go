@@ -116,16 +116,19 @@ func encodeJSON(v any) string {
 	return string(b)
 }
 
+// errNotOurs says that nothing in a cell is ours.
+var errNotOurs = errors.New("has a state that leaderrun did not write")
+
 // parseState reads the state of a cell, whoever wrote it.
 func parseState(text string) (state, error) {
 	var s state
 	switch {
 	case text == "":
-		return state{}, errors.New("was not made by leaderrun")
+		return state{}, errNotOurs
 	case len(text) > MaxRead:
 		return state{}, fmt.Errorf("has a state of %d bytes", len(text))
 	case json.Unmarshal([]byte(text), &s) != nil:
-		return state{}, errors.New("has a state that leaderrun did not write")
+		return state{}, errNotOurs
 	case s.Is != held && s.Is != free:
 		return state{}, errors.New("has a state that is neither held nor free")
 	case s.TTLms <= 0 || s.TTLms > maxTTL.Milliseconds():

@@ -248,10 +248,12 @@ type Traits struct {
 	Updated string           // what Updated is called: `"updated"` ("time")
 	Probed  string           // what a Prober probes: "the bucket of" ("the store of"); the lock's name follows
 
-	// Hints say what to do about a cell, or a record, that somebody else wrote; about a
-	// store that accepts a change but does not show it; and about one that does not answer
-	// (this one has a default).
-	HintForeign, HintRecord, HintUnmoved, HintSilent string
+	// Place is what the user can choose to get other cells: "table" ("prefix").
+	Place string
+	// Hints say what to do about a record that somebody else wrote; about a store that
+	// accepts a change but does not show it; and about one that does not answer (this one
+	// has a default).
+	HintRecord, HintUnmoved, HintSilent string
 }
 
 // filled returns t with the defaults filled in.
@@ -264,6 +266,7 @@ func (t Traits) filled() *Traits {
 		t.Where = func(k Key) string { return strconv.Quote(k.Name) }
 	}
 	t.Product, t.Cell, t.Record = cmp.Or(t.Product, "store"), cmp.Or(t.Cell, "cell"), cmp.Or(t.Record, "a record")
+	t.Place = cmp.Or(t.Place, "prefix")
 	t.Version, t.Updated, t.Probed = cmp.Or(t.Version, "version"), cmp.Or(t.Updated, "time"), cmp.Or(t.Probed, "the store of")
 	t.HintSilent = cmp.Or(t.HintSilent, "the address accepts connections but does not answer, or a firewall drops them")
 	return &t

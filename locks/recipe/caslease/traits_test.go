@@ -25,7 +25,7 @@ func TestZeroTraits(t *testing.T) {
 		}
 		s.SetState(leaseCell, "?")
 		_, err := open("c").Acquire(drive.Context(t), true)
-		if want := `the cell "` + lockName + `" has a state that leaderrun did not write`; err == nil || !strings.Contains(err.Error(), want) {
+		if want := `the cell "` + lockName + `" was not made by leaderrun; nothing of it was changed; choose another prefix`; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a state that somebody else wrote: got %v; want %s", err, want)
 		}
 		if all := locks.SecretEnv(open("d")); len(all) > 0 {
