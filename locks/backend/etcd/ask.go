@@ -30,10 +30,13 @@ func (l *lock) ask(ctx context.Context, token uint64, request []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(resp.Kvs) == 0 || uint64(resp.Kvs[0].CreateRevision) != token {
+	head := firstOf(resp)
+	if err := l.foreign(head); err != nil {
+		return err
+	}
+	if head == nil || uint64(head.CreateRevision) != token {
 		return nil
 	}
-	head := resp.Kvs[0]
 	lease, err := l.leaseOutliving(ctx, head.Lease)
 	if err != nil || lease == 0 {
 		return err

@@ -38,10 +38,13 @@ func (l *lock) breakTerm(ctx context.Context, token uint64) (lease int64, err er
 	if err != nil {
 		return 0, err
 	}
-	if len(resp.Kvs) == 0 || uint64(resp.Kvs[0].CreateRevision) != token {
+	head := firstOf(resp)
+	if err := l.foreign(head); err != nil {
+		return 0, err
+	}
+	if head == nil || uint64(head.CreateRevision) != token {
 		return 0, errOtherTerm
 	}
-	head := resp.Kvs[0]
 	done, err := call(ctx, l.c, l.c.kv.Txn, &pb.TxnRequest{
 		Compare: []*pb.Compare{isCreated(head.Key, head.CreateRevision)},
 		Success: []*pb.RequestOp{opDelete(head.Key)},

@@ -1,6 +1,7 @@
 package etcd_test
 
 import (
+	"fmt"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -19,7 +20,7 @@ func TestBreakSparesOthersLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"/application/session", "/leaderrun/jobs%2Fnightly/1"} {
+	for _, key := range []string{"/application/session", fmt.Sprintf("/leaderrun/jobs%%2Fnightly/%016x", lease.ID)} {
 		if _, err := op.Put(drive.Context(t), key, "x", clientv3.WithLease(lease.ID)); err != nil {
 			t.Fatal(err)
 		}

@@ -79,6 +79,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.foreign(),
+		Foreign:        s.inTheQueue("config", "0000000000000001"),
 		ReportsLeft:    true,
 		Adopts:         true,
 		Connections: func(_ testing.TB, u *url.URL) int {
@@ -136,6 +137,17 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 	}
 	for _, key := range []string{"", "/", "a/b/c", "\xff\x00"} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(queueOf(u, name)+key, "x") })
+	}
+	return all
+}
+
+// inTheQueue writes keys of somebody else where the entries of a lock would be.
+func (s *store) inTheQueue(keys ...string) (all []func(testing.TB, *url.URL, string) func() string) {
+	for _, key := range keys {
+		all = append(all, func(_ testing.TB, u *url.URL, name string) func() string {
+			s.op.put(queueOf(u, name)+key, "host=db1")
+			return func() string { return fmt.Sprintf("%+v", s.op.entries(queueOf(u, name))) }
+		})
 	}
 	return all
 }

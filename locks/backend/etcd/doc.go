@@ -182,6 +182,6 @@
 // A prefix must not be another prefix with a lock's name: the keys under
 // /leaderrun/jobs are in the queue of the lock "jobs" under /leaderrun.
 //
-// A key that somebody writes into a queue by hand, without a lease, holds the
-// lock until it is deleted.
+// An entry is named after its lease. A key at the head of a queue that is not was written by
+// somebody else: whoever meets it reports its name (ErrUsage), and does not change it.
 package etcd

@@ -24,6 +24,9 @@ func (e *entry) Enter(ctx context.Context, try bool) (queue.View, error) {
 		again = true
 		return err
 	})
+	if err == nil {
+		err = e.lock.foreign(v.head)
+	}
 	switch {
 	case err != nil:
 		return queue.View{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -46,7 +45,7 @@ func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 }
 
 // of sets the entry's lease, and thereby its key.
-func (e *entry) of(id int64) { e.id, e.key = id, fmt.Sprintf("%s%016x", e.lock.queue, id) }
+func (e *entry) of(id int64) { e.id, e.key = id, entryKey(e.lock.queue, id) }
 
 // A term has what another handle needs to adopt our term.
 type term struct {

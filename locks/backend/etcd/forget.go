@@ -19,6 +19,10 @@ func (l *lock) Forget(ctx context.Context) error {
 	if err != nil || resp.Succeeded {
 		return err
 	}
-	line := lineOf(first(resp, 0), int(resp.Responses[0].GetResponseRange().Count))
+	head := first(resp, 0)
+	if err := l.foreign(head); err != nil {
+		return err
+	}
+	line := lineOf(head, int(resp.Responses[0].GetResponseRange().Count))
 	return &locks.HeldError{Status: line.Status()}
 }

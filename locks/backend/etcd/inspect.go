@@ -25,6 +25,9 @@ func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
 	if err != nil || len(resp.Kvs) == 0 {
 		return locks.State{}, err
 	}
+	if err := l.foreign(resp.Kvs[0]); err != nil {
+		return locks.State{}, err
+	}
 	line := lineOf(resp.Kvs[0], int(resp.Count))
 	s := locks.State{Status: line.Status()}
 	s.Left = l.left(ctx, resp.Kvs[0].Lease)

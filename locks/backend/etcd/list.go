@@ -117,7 +117,9 @@ func (p *page) read(ctx context.Context, names []string) (all []locks.Listed, er
 	}
 	for i, name := range names {
 		head, record := first(resp, 2*i), first(resp, 2*i+1)
-		if p.has(name, head, record) {
+		if why := foreignIn(p.lock.keyOf(name, queueSuffix), head); why != nil {
+			p.lock.log.WarnContext(ctx, "left out of the list", "err", why)
+		} else if p.has(name, head, record) {
 			line := lineOf(head, int(resp.Responses[2*i].GetResponseRange().Count))
 			all = append(all, locks.Listed{Name: name, Status: line.Status(), Record: queue.Clip(textOf(record))})
 		}

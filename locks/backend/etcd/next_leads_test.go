@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,15 +98,25 @@ func TestNextOfTies(t *testing.T) {
 	defer c.Close()
 	h := &hanging{addr: s.Addr()}
 	queue := h.open(t, "any", nil).etcd.queue
-	if _, err := c.Txn(drive.Context(t)).Then(clientv3.OpPut(queue+"a", ""), clientv3.OpPut(queue+"b", "")).Commit(); err != nil {
+	var keys [2]string
+	var puts []clientv3.Op
+	for i := range keys {
+		lease, err := c.Grant(drive.Context(t), 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = fmt.Sprintf("%s%016x", queue, lease.ID)
+		puts = append(puts, clientv3.OpPut(keys[i], "", clientv3.WithLease(lease.ID)))
+	}
+	if _, err := c.Txn(drive.Context(t)).Then(puts...).Commit(); err != nil {
 		t.Fatal(err)
 	}
 	w := h.waits(t, 2)
-	for _, key := range []string{"a", "b"} {
-		if _, err := c.Delete(drive.Context(t), queue+key); err != nil {
+	for i, key := range keys {
+		if _, err := c.Delete(drive.Context(t), key); err != nil {
 			t.Fatal(err)
 		}
-		if key == "a" {
+		if i == 0 {
 			w.at(t, 1)
 		}
 	}

@@ -2,18 +2,34 @@ package etcd
 
 import (
 	"context"
+	"fmt"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
 // A lock is a queue: the keys <prefix>/<escaped name>/<lease id>, ordered by
 // the revision that created them. The first one leads. Each belongs
 // to its own lease, whose random id is the owner's nonce.
+
+// entryKey returns the key of an entry. Its name is our mark: no key of somebody else is named
+// after its lease.
+func entryKey(queue string, lease int64) string { return fmt.Sprintf("%s%016x", queue, lease) }
+
+// foreign returns an error if the first entry of a queue is not ours. It would never end.
+func (l *lock) foreign(head *mvccpb.KeyValue) error { return foreignIn(l.queue, head) }
+
+func foreignIn(queue string, head *mvccpb.KeyValue) error {
+	if head == nil || string(head.Key) == entryKey(queue, head.Lease) {
+		return nil
+	}
+	return locks.Foreign("the key "+locks.Printable(string(head.Key)), nil, "prefix")
+}
 
 // lineOf returns the line of a queue with that many entries.
 func lineOf(head *mvccpb.KeyValue, entries int) queue.Line {
@@ -104,11 +120,7 @@ func (e *entry) peek(ctx context.Context) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{revision: resp.Header.Revision, entries: int(resp.Count)}
-	if len(resp.Kvs) > 0 {
-		v.head = resp.Kvs[0]
-	}
-	return v, nil
+	return &view{revision: resp.Header.Revision, entries: int(resp.Count), head: firstOf(resp)}, nil
 }
 
 // look reads the current queue, given the revision that created our entry. The read is
@@ -182,7 +194,12 @@ func viewOf(resp *pb.TxnResponse, own, head, last int) *view {
 
 // first returns the first key that the i-th operation found, or nil.
 func first(resp *pb.TxnResponse, i int) *mvccpb.KeyValue {
-	if kvs := resp.Responses[i].GetResponseRange().GetKvs(); len(kvs) > 0 {
+	return firstOf(resp.Responses[i].GetResponseRange())
+}
+
+// firstOf returns the first key of an answer, or nil.
+func firstOf(resp *pb.RangeResponse) *mvccpb.KeyValue {
+	if kvs := resp.GetKvs(); len(kvs) > 0 {
 		return kvs[0]
 	}
 	return nil

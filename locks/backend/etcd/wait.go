@@ -48,6 +48,9 @@ func (e *entry) lookOnce(ctx context.Context) (*view, error) {
 	if err == nil && v.own == nil {
 		err = errDeleted
 	}
+	if err == nil {
+		err = e.lock.foreign(v.head)
+	}
 	return v, err
 }
 
