@@ -2,12 +2,15 @@ package zookeeper_test
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
@@ -86,6 +89,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.hostileEntries(),
+		Foreign:        s.theirs(),
 		Adopts:         true,
 		Connections: func(_ testing.TB, u *url.URL) int {
 			return s.proxies.Find(u.Host).Open()
@@ -159,6 +163,39 @@ func (s *store) hostile() (all []func(testing.TB, *url.URL, string)) {
 func (s *store) hostileAt(what string) (all []func(testing.TB, *url.URL, string)) {
 	for _, value := range []string{"", "null", "\x00\xff", `{"token":"x","text":{}}`, strings.Repeat(`{"a":`, 10_000), strings.Repeat("x", 1<<20-1<<10)} {
 		all = append(all, func(_ testing.TB, u *url.URL, name string) { s.op.put(lockPath(u, name)+what, value) })
+	}
+	return all
+}
+
+// theirs creates nodes of somebody else where the lock's node would be: with content, with a node
+// below, with an entry that belongs to no session, and one that ends with a session.
+func (s *store) theirs() (all []func(testing.TB, *url.URL, string) func() string) {
+	create := map[string]func(t testing.TB, path string){
+		"content": func(_ testing.TB, path string) { s.op.put(path, "host=db1") },
+		"below":   func(_ testing.TB, path string) { s.op.put(path+"/config", "host=db1") },
+		"entry": func(_ testing.TB, path string) {
+			s.op.put(path, "leaderrun queue")
+			s.op.put(path+"/X-n_0000000000", "x")
+		},
+		"session": func(t testing.TB, path string) {
+			s.op.put(path+"%record", "{}")
+			if err := s.op.Create(path, []byte(`{"host": "db1"}`), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for _, kind := range slices.Sorted(maps.Keys(create)) {
+		all = append(all, func(t testing.TB, u *url.URL, name string) func() string {
+			path := lockPath(u, name)
+			create[kind](t, path)
+			return func() string {
+				data, stat, err := s.op.Get(path)
+				if err != nil {
+					t.Error(err)
+				}
+				return fmt.Sprintf("%s %d %v", data, stat.Mzxid, s.op.entries(path))
+			}
+		})
 	}
 	return all
 }

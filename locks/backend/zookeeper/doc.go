@@ -235,9 +235,13 @@
 // a session closes the session's old connection, if that was to the
 // same server. Releases and failed renewals do cause them.
 //
-// An answer of more than 16 MiB, as for 300,000 contenders, is refused. Children
-// of a queue whose names are not leaderrun's are ignored; if somebody creates a node with
-// such a name by hand, it holds the lock until it is deleted.
+// An answer of more than 16 MiB, as for 300,000 contenders, is refused.
+//
+// What leaderrun has not made is refused (ErrUsage) and not changed: a lock's node without the
+// label of a queue or a holder, and an entry at the head of a queue that belongs to no session.
+// Other children of a queue whose names are not leaderrun's are ignored. In fair mode without a
+// try, a contender sees the node only when its own is already below it, and then deletes that:
+// to look first would cost a request.
 //
 // Restoring old data sets the token back. It can rise to 2⁶³.
 //

@@ -13,7 +13,7 @@ import (
 // between the look at an empty queue and its deletion.
 func testEmptyQueueMayBeALock(t *testing.T, s *root) {
 	op := operate(t, s)
-	op.put("/p/jobs%2Fnightly", "")
+	op.put("/p/jobs%2Fnightly", "leaderrun queue")
 	first := open(t, s.URL()+"/p?mode=unfair", options("first"))
 	var taken sync.Once
 	m := intercept(t, s)

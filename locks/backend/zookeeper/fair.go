@@ -30,7 +30,7 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 		case errors.Is(err, zk.ErrNoChildrenForEphemerals): // the lock is held in unfair mode
 			n, err := e.s.get(ctx, e.lock.node)
 			if err == nil && ephemeral(n) {
-				return &view{head: n, watch: e.lock.node}, nil
+				return &view{head: n, watch: e.lock.node}, foreignHolder(n)
 			}
 			if err != nil && !errors.Is(err, zk.ErrNoNode) {
 				return nil, err
@@ -56,9 +56,12 @@ func (e *entry) joinFair(ctx context.Context, try bool) (*view, error) {
 // node, it has all nodes that were created before.
 func (e *entry) lookFair(ctx context.Context) (*view, error) {
 	for {
-		names, err := e.s.children(ctx, e.lock.node)
+		names, stat, err := e.s.childrenOf(ctx, e.lock.node)
 		if errors.Is(err, zk.ErrNoNode) {
 			return &view{}, nil
+		}
+		if err == nil {
+			err = foreignQueue(e.lock.node, stat)
 		}
 		if err != nil {
 			return nil, err
@@ -94,8 +97,10 @@ func (e *entry) viewOf(ctx context.Context, all []queueNode) (*view, error) {
 	if mine > 0 {
 		v.position, v.watch = mine, e.lock.node+"/"+all[mine-1].name
 	}
-	v.head, err = e.s.get(ctx, e.lock.node+"/"+all[0].name)
-	return v, err
+	if v.head, err = e.s.get(ctx, e.lock.node+"/"+all[0].name); err != nil {
+		return nil, err
+	}
+	return v, foreignEntry(v.head)
 }
 
 // create creates one of our nodes, and the nodes above it if they are missing.

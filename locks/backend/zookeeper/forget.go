@@ -60,9 +60,7 @@ func (l *lock) ifUnused(ctx context.Context, s *session) ([]any, error) {
 	case err != nil:
 		return nil, err
 	case len(names) > 0 && len(queueNodes(names)) == 0:
-		return nil, &pathError{l.node, errStrange}
+		return nil, locks.Foreign("the node "+locks.Printable(l.node+"/"+names[0]), nil, place)
 	}
 	return s.ifEmpty(l.node), nil
 }
-
-var errStrange = errors.New("it has nodes that are not leaderrun's; delete them by hand")

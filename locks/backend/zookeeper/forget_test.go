@@ -99,10 +99,11 @@ func forgetOvertaken(t *testing.T, s *root, mode string, g gap) {
 // testForgetStrangers checks that Forget leaves nodes alone that are not leaderrun's.
 func testForgetStrangers(t *testing.T, s *root) {
 	op := operate(t, s)
+	op.put("/p/jobs%2Fnightly", "leaderrun queue")
 	op.put("/p/jobs%2Fnightly/mine", "")
 	op.put(recordNode, "b's")
 	w := handle(t, s.URL()+"/p", options("w"))
-	if err := w.Forget(drive.Context(t)); err == nil || errors.Is(err, locks.ErrHeld) || !strings.Contains(err.Error(), "not leaderrun's") {
+	if err := w.Forget(drive.Context(t)); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), "jobs%2Fnightly/mine was not made by leaderrun") {
 		t.Errorf("got %v", err)
 	}
 	if left := op.tree("/p"); len(left) != 2 {

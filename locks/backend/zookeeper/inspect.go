@@ -40,6 +40,9 @@ func (l *lock) line(ctx context.Context, s *session) (head *node, rest []queueNo
 func (s *session) line(ctx context.Context, lock string) (head *node, rest []queueNode, err error) {
 	for {
 		n, err := s.find(ctx, lock)
+		if err == nil && n != nil {
+			err = foreignLock(n)
+		}
 		if err != nil || n == nil || ephemeral(n) {
 			return n, nil, err
 		}
@@ -54,7 +57,10 @@ func (s *session) line(ctx context.Context, lock string) (head *node, rest []que
 		if err != nil || len(all) == 0 {
 			return nil, nil, err
 		}
-		if head, err = s.find(ctx, lock+"/"+all[0].name); err != nil || head != nil {
+		if head, err = s.find(ctx, lock+"/"+all[0].name); err == nil && head != nil {
+			err = foreignEntry(head)
+		}
+		if err != nil || head != nil {
 			return head, all[1:], err
 		} // the node has just been deleted
 	}

@@ -104,6 +104,10 @@ func concurrently(n int, f func(i int)) {
 func (l *lock) lookAt(ctx context.Context, s *session, name string) (locks.Listed, error) {
 	path := l.path(name)
 	head, rest, err := s.line(ctx, path)
+	if errors.Is(err, locks.ErrUsage) {
+		l.log.WarnContext(ctx, "left out of the list", "err", err)
+		return locks.Listed{}, nil
+	}
 	if err != nil {
 		return locks.Listed{}, err
 	}

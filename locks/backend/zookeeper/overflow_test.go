@@ -27,7 +27,7 @@ func counterOverflows(t testing.TB) {
 	s := zktest.Start(t, zktest.Options{})
 	op := operate(t, &root{Server: s})
 	const queue = "/p/jobs%2Fnightly"
-	op.put(queue, "")
+	op.put(queue, "leaderrun queue")
 	op.put(queue+"/last", "")
 	op.conn.Close() // reconnected to a server that starts, it can wait for minutes
 	s.SetCounter(queue+"/last", math.MaxInt32-1)

@@ -36,7 +36,7 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 	for {
 		_, err := ask(ctx, e.s, func(c *zk.Conn) (string, error) {
 			if parent == e.lock.node && !e.plain.Load() {
-				return c.CreateContainer(parent, nil, zk.FlagContainer, e.s.acl)
+				return c.CreateContainer(parent, e.label(parent), zk.FlagContainer, e.s.acl)
 			}
 			return c.Create(parent, e.label(parent), zk.FlagPersistent, e.s.acl)
 		})
@@ -55,8 +55,8 @@ func (e *entry) makeParent(ctx context.Context, below string) error {
 	}
 }
 
-// queueLabel is the content of a queue that is not a container. It says that leaderrun may
-// delete the node.
+// queueLabel is the content of a queue. It says that leaderrun has made the node, and may
+// delete it.
 const queueLabel = "leaderrun queue"
 
 func (e *entry) label(path string) []byte {

@@ -134,11 +134,26 @@ func (s *session) find(ctx context.Context, path string) (*node, error) {
 	return n, err
 }
 
+// children returns the names of a node's children.
 func (s *session) children(ctx context.Context, path string) ([]string, error) {
-	return ask(ctx, s, func(c *zk.Conn) ([]string, error) {
-		names, _, err := c.Children(path)
-		return names, at(path, err)
+	names, _, err := s.childrenOf(ctx, path)
+	return names, err
+}
+
+// childrenOf also returns what is known about the node itself.
+func (s *session) childrenOf(ctx context.Context, path string) ([]string, zk.Stat, error) {
+	type answer struct {
+		names []string
+		stat  zk.Stat
+	}
+	a, err := ask(ctx, s, func(c *zk.Conn) (answer, error) {
+		names, stat, err := c.Children(path)
+		if err != nil {
+			return answer{}, at(path, err)
+		}
+		return answer{names, *stat}, nil
 	})
+	return a.names, a.stat, err
 }
 
 // watchGone watches for the deletion of a node. It watches the node's children: an

@@ -42,7 +42,10 @@ func (e *entry) lookHolder(ctx context.Context) (*view, error) {
 		case n.stat.EphemeralOwner == e.s.session().id:
 			return &view{own: n, leads: true}, nil
 		case ephemeral(n):
-			return &view{head: n, watch: e.lock.node}, nil
+			return &view{head: n, watch: e.lock.node}, foreignHolder(n)
+		}
+		if err := foreignLock(n); err != nil {
+			return nil, err
 		}
 		v, err := e.lookFair(ctx) // it is a queue
 		if err != nil {

@@ -41,6 +41,9 @@ func NewLabel(o locks.Options) []byte {
 	return b
 }
 
+// IsLabel reports whether a run may have written the data as its label.
+func IsLabel(data []byte) bool { return readLabel(data).TTL != "" }
+
 // ReadPlace reads the label of an entry that waits, whoever wrote it. Values that make no
 // sense are left out.
 func ReadPlace(data []byte) locks.Place {
