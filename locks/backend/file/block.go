@@ -32,6 +32,12 @@ func openBlock(b []byte) string {
 	return string(text)
 }
 
+// isSealed reports whether b begins as a block does, damaged or not.
+func isSealed(b []byte) bool {
+	sum, _, ok := bytes.Cut(b, []byte(" "))
+	return ok && len(sum) == 16 && len(bytes.Trim(sum, "0123456789abcdef")) == 0
+}
+
 // checksum returns the FNV-1a hash, which changes with any single byte and needs no
 // table.
 func checksum(text []byte) uint64 {

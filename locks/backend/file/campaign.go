@@ -189,6 +189,9 @@ func (c *campaign) isAbandoned() bool {
 // enter writes us into the locked file as the holder.
 func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
 	g := ledger{store: f, boot: l.bootOf(f), now: l.now}
+	if err := g.checkOurs(l.path); err != nil {
+		return nil, err
+	}
 	e, past, err := g.next(newHolder(l.o, l.now()))
 	if err != nil {
 		return nil, err

@@ -77,6 +77,16 @@ func conformance() lockstest.Config {
 			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
 			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
 		},
+		Foreign: []func(testing.TB, *url.URL, string) func() string{func(t testing.TB, u *url.URL, name string) func() string {
+			spoil("2026-11-27 host=db1\n")(t, u, name)
+			return func() string {
+				text, err := os.ReadFile(lockFile(u, name))
+				if err != nil {
+					t.Error(err)
+				}
+				return string(text)
+			}
+		}},
 		Abilities:    abilities(),
 		ReportsStart: true,
 		AskDelay:     askDelay,

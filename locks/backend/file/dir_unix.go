@@ -185,7 +185,7 @@ func checkOwner(f *os.File, want fs.FileMode) error {
 	owner := uidOf(info)
 	switch {
 	case info.Mode().Type() != want:
-		return fault(locks.ErrDenied, foreign, "%q is not a regular file", f.Name())
+		return foreign(f.Name(), errIrregular)
 	case owner != 0 && int(owner) != os.Geteuid():
 		return fault(locks.ErrDenied, ownDir, "%q belongs to another user (uid %d)", f.Name(), owner)
 	case isShared(info):

@@ -85,6 +85,9 @@
 // is restored from a backup or a snapshot repeats its tokens, and so may a file on a disk
 // that is detached and attached again within one boot.
 //
+// A file with other content than ours, or blocks of zeros, is somebody else's: it is refused
+// (ErrUsage) and not changed.
+//
 // # Permissions
 //
 // The directory and the lock file must belong to us or to root, and neither group nor

@@ -13,13 +13,20 @@ import (
 const (
 	elsewhere = "name another directory with -b file:///dir"
 	ownDir    = "name a directory of your own with -b file:///dir"
-	foreign   = "leaderrun did not make this: delete it once nothing uses it, or " + elsewhere
 )
 
 // fault returns an error with its class and a hint. [Locker.fail] adds the rest.
 func fault(class error, hint, format string, args ...any) error {
 	return &locks.Error{Class: class, Err: fmt.Errorf(format, args...), Hint: hint}
 }
+
+// foreign returns the error that a file is not ours, and why we think so.
+func foreign(path string, why error) error {
+	return &locks.Error{Class: locks.ErrUsage, Err: locks.Foreign(fmt.Sprintf("the file %q", path), why, "directory with -b file:///dir")}
+}
+
+// errIrregular is why something cannot be a file of ours.
+var errIrregular = errors.New("is not a regular file")
 
 // noParent returns the error that the directory in which ours would be made does not
 // exist.
@@ -59,8 +66,6 @@ func classify(err error) (hint string, class error) {
 		return "raise the limit of open files for this process (ulimit -n)", locks.ErrUnavailable
 	case errors.Is(err, syscall.ENFILE):
 		return "the system's limit of open files is reached", locks.ErrUnavailable
-	case isForeign(err):
-		return foreign, locks.ErrDenied
 	case isAny(err, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.ELOOP):
 		return elsewhere, locks.ErrUsage
 	}
@@ -81,13 +86,13 @@ func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// isForeign reports whether the error means that the opened thing cannot be read or
+// isIrregular reports whether the error means that the opened thing cannot be read or
 // written like a file. ENXIO is the error for a socket.
-func isForeign(err error) bool { return isAny(err, syscall.EISDIR, syscall.ENXIO) }
+func isIrregular(err error) bool { return isAny(err, syscall.EISDIR, syscall.ENXIO) }
 
 // isDistrusted reports whether the error means that we refused to trust something, as
 // opposed to a failure of the system.
 func isDistrusted(err error) bool {
 	_, ours := errors.AsType[*locks.Error](err)
-	return ours || isForeign(err)
+	return ours
 }

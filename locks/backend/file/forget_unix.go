@@ -58,7 +58,11 @@ func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
 	if current, err := isCurrent(l.path, info); !current {
 		return false, err
 	}
-	if err := (ledger{store: f, boot: l.boot(), now: l.now}).mayStartAnew(); err != nil {
+	g := ledger{store: f, boot: l.boot(), now: l.now}
+	if err := g.checkOurs(l.path); err != nil {
+		return false, err
+	}
+	if err := g.mayStartAnew(); err != nil {
 		return false, err
 	}
 	for _, path := range []string{l.beside(askSuffix), l.beside(recordSuffix), l.path} {
@@ -87,7 +91,7 @@ func (g ledger) mayStartAnew() error {
 	awaitClock(used, g.clock())
 	if used > g.clock() {
 		return fault(locks.ErrUnavailable,
-			"set this machine's clock; or, if nothing refuses old tokens of this lock, delete its file",
+			"set this machine's clock",
 			"the clock is behind the lock's tokens, and those of a new file would start from it")
 	}
 	return nil

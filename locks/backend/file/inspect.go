@@ -47,6 +47,9 @@ func (l *Locker) look() (locks.State, error) {
 	defer func() { _ = f.Close() }() // only read
 	for n := 1; ; n++ {
 		free, err := isUnlocked(f)
+		if free {
+			err = ledger{store: f}.checkOurs(l.path)
+		}
 		if free || err != nil {
 			return locks.State{}, err
 		}

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"time"
@@ -45,7 +46,7 @@ const (
 	unreleased past = iota // or unknown
 	released
 	noHolder   // there was none: the file is new
-	unreadable // there is content, but no readable reserve
+	unreadable // there is content, but no readable reserve; it may be ours: see checkOurs
 )
 
 // clean reports whether the previous holder is known to have released the lock, or there
@@ -106,6 +107,25 @@ func (g ledger) last() (entry, error) {
 		return entry{}, err
 	}
 	return decodeEntry(text), nil
+}
+
+// checkOurs returns an error if the file has content that cannot be ours, and nothing that is. A
+// power failure leaves a block of zeros at worst.
+func (g ledger) checkOurs(path string) error {
+	b := make([]byte, blockSize)
+	n, err := g.store.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if b = b[:n]; isSealed(b) || len(bytes.Trim(b, "\x00")) == 0 {
+		return nil
+	}
+	for i := 1; i <= entryBlock; i++ {
+		if text, err := g.read(i); text != "" || err != nil {
+			return err
+		}
+	}
+	return foreign(path, nil)
 }
 
 // read returns the text in a block, or "" if the block is damaged.

@@ -67,6 +67,9 @@ func (l *Locker) openLock(dir *os.File) (*os.File, error) {
 // openLocal opens a file in dir, and refuses it if checkLocal does.
 func (l *Locker) openLocal(dir *os.File, path string, flags int) (*os.File, error) {
 	f, err := openIn(dir, path, flags)
+	if isIrregular(err) {
+		err = foreign(path, errIrregular)
+	}
 	if err != nil {
 		return nil, err
 	}

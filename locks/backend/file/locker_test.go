@@ -256,10 +256,10 @@ func TestGarbage(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
 		"empty":  "",
-		"text":   "I hold this\n",
 		"zeros":  string(make([]byte, 3*blockSize)),
 		"a lot":  string(make([]byte, 1<<20)),
-		"spaces": "                                                 \n",
+		"cut":    string(sealBlock([]byte("1"))[:512]),
+		"a hole": string(make([]byte, 2*blockSize)) + string(sealBlock([]byte("1"))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

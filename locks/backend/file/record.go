@@ -28,7 +28,7 @@ func (l *Locker) readRecord() ([]byte, error) {
 		return nil, err
 	}
 	if locks.CheckText(text) != nil {
-		return nil, fault(nil, foreign, "%q is not a record", l.beside(recordSuffix))
+		return nil, fault(nil, elsewhere, "%q is not a record", l.beside(recordSuffix))
 	}
 	return text, nil
 }
@@ -96,7 +96,7 @@ func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > limit {
-		return nil, fault(nil, foreign, "%q has more than %d bytes", f.Name(), limit)
+		return nil, fault(nil, elsewhere, "%q has more than %d bytes", f.Name(), limit)
 	}
 	return text, nil
 }

@@ -60,10 +60,10 @@ func TestSharedDistrust(t *testing.T) {
 		}, []string{"a.lock\" is a symbolic link"}},
 		{"file is a pipe", func(_, path string) error {
 			return errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600), os.Chown(path, 0, team), os.Chmod(path, 0o660))
-		}, []string{"a.lock\" is not a regular file"}},
+		}, []string{"a.lock\" was not made by leaderrun: it is not a regular file"}},
 		{"file is a directory", func(_, path string) error {
 			return errors.Join(os.Remove(path), os.Mkdir(path, 0o770))
-		}, []string{"a.lock: is a directory"}},
+		}, []string{"a.lock\" was not made by leaderrun"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

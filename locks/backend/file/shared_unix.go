@@ -78,9 +78,9 @@ func openMember(dir *os.File, path string, flags int, gid uint32) (*os.File, err
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = fault(locks.ErrDenied, foreign, "%q is not a regular file", path)
+		err = foreign(path, errIrregular)
 	case info.Mode() != sharedMode || gidOf(info) != gid:
-		err = fault(locks.ErrDenied, "run chgrp and chmod, or delete it once nothing uses it",
+		err = fault(locks.ErrDenied, "run chgrp and chmod",
 			"%q has the group %d and the mode %#o; in a directory that the group %d shares it must have that group and the mode %#o",
 			path, gidOf(info), info.Mode().Perm(), gid, sharedMode)
 	default:

@@ -86,13 +86,13 @@ func TestDistrust(t *testing.T) {
 		}, []string{"a.lock\" is a symbolic link"}},
 		{"file is a directory", false, func(_, path string) error {
 			return errors.Join(os.Remove(path), os.Mkdir(path, 0o700))
-		}, []string{"a.lock: is a directory"}},
+		}, []string{"a.lock\" was not made by leaderrun"}},
 		{"file is a pipe", false, func(_, path string) error {
 			return errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600))
-		}, []string{"a.lock\" is not a regular file"}},
+		}, []string{"a.lock\" was not made by leaderrun: it is not a regular file"}},
 		{"file is a socket", false, func(_, path string) error {
 			return errors.Join(os.Remove(path), listen(path))
-		}, []string{"a.lock"}},
+		}, []string{"a.lock\" was not made by leaderrun"}},
 		{"file is writable by its group", false, func(_, path string) error {
 			return os.Chmod(path, 0o620)
 		}, []string{"a.lock\" can be written by other users"}},
@@ -231,7 +231,11 @@ func refusesSpoiled(t *testing.T, dir string, spoil func(dir, path string) error
 	}
 	before := tree(t, filepath.Dir(dir))
 	_, err := l.Acquire(t.Context(), true)
-	refusal(t, err, locks.ErrDenied, words...)
+	if !strings.Contains(words[0], "not made by leaderrun") {
+		refusal(t, err, locks.ErrDenied, words...)
+	} else if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), words[0]) {
+		t.Errorf("got %v; want ErrUsage with %s", err, words[0])
+	}
 	if after := tree(t, filepath.Dir(dir)); after != before {
 		t.Errorf("before:\n%s\nafter:\n%s", before, after)
 	}
