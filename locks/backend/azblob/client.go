@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
@@ -23,7 +25,7 @@ const maxAnswer = locks.MaxList * 64 << 10
 
 // newClient returns the SDK's client, which does not connect. It does not retry: a retry
 // could make a write succeed twice, or hide that the fate of the first attempt is unknown.
-func newClient(s *settings, t http.RoundTripper) (*container.Client, error) {
+func newClient(s *settings, t http.RoundTripper, log *slog.Logger) (*container.Client, error) {
 	options := azcore.ClientOptions{
 		Retry:     policy.RetryOptions{MaxRetries: -1},
 		Telemetry: policy.TelemetryOptions{Disabled: true},
@@ -37,14 +39,28 @@ func newClient(s *settings, t http.RoundTripper) (*container.Client, error) {
 			return nil, locks.Usagef("the key of the storage account is not in base64")
 		}
 		return container.NewClientWithSharedKeyCredential(u, key, o)
-	case s.sas != "":
-		return container.NewClientWithNoCredential(u+"?"+s.sas, o)
+	case s.signed():
+		o.PerCallPolicies = []policy.Policy{signer{s, log}}
+		return container.NewClientWithNoCredential(u, o)
 	}
 	login, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: azcore.ClientOptions{Transport: options.Transport, Telemetry: options.Telemetry}})
 	if err != nil {
 		return nil, locks.Usagef("credentials of Azure: %s", locks.Printable(err.Error()))
 	}
 	return container.NewClient(u, credential{login}, o)
+}
+
+// A signer adds the SAS token to each request.
+type signer struct {
+	settings *settings
+	log      *slog.Logger
+}
+
+// Do implements [policy.Policy].
+func (p signer) Do(r *policy.Request) (*http.Response, error) {
+	u := r.Raw().URL
+	u.RawQuery = strings.Trim(u.RawQuery+"&"+p.settings.token(p.log), "&")
+	return r.Next()
 }
 
 // A credential marks the errors of a login.
@@ -62,7 +78,11 @@ func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 // newTransport returns a transport that speaks HTTP/1.1. With HTTP/2, all requests share
 // one connection. If that fell silent, every renewal would hang until the system gives it
 // up. With HTTP/1.1, a request without an answer in time closes its connection.
-func newTransport(connectTimeout time.Duration) *http.Transport {
+func newTransport(service string, connectTimeout time.Duration) *http.Transport {
+	idle := 4 * time.Second // emulators close idle connections after 5 s, and a write that meets that fails
+	if strings.HasPrefix(service, "https:") {
+		idle = 30 * time.Second // the service keeps them for minutes, and each costs a TLS handshake
+	}
 	http1 := new(http.Protocols)
 	http1.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
@@ -73,7 +93,7 @@ func newTransport(connectTimeout time.Duration) *http.Transport {
 		Protocols:              http1,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
 		MaxIdleConnsPerHost:    2,
-		IdleConnTimeout:        4 * time.Second, // servers close idle connections after 5 s or later, and a write that meets that fails
+		IdleConnTimeout:        idle,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
 }

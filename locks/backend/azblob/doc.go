@@ -23,6 +23,8 @@
 //
 // The default prefix of all blobs is leaderrun. The container must exist. Parameters:
 //
+//	sas-file=FILE has a SAS token. It is read for each request, so the token can be replaced
+//	              before it ends. Then keys and tokens in variables do not count
 //	endpoint=URL  another address of the blob service: a private endpoint, another cloud
 //	              (https://account.blob.core.chinacloudapi.cn), or an emulator
 //	              (http://127.0.0.1:10000/devstoreaccount1)
@@ -104,6 +106,12 @@
 // lease. If an operator breaks the lease first, somebody else may get the lock at once, and
 // the holder learns of it with its next renewal. An immutability policy or a legal hold on
 // the container forbids all changes, and so all locks.
+//
+// In the archive tier the service changes no metadata, so the lock of such a blob cannot be
+// taken: rules that archive blobs should exclude the prefix. It can be deleted.
+//
+// When a SAS token ends, requests are denied, and every lease ends. A run warns if that is less
+// than an hour away, unless sas-file= names a file.
 //
 // If the account keeps versions of blobs, each term leaves two: a lifecycle rule should
 // delete them.

@@ -34,9 +34,12 @@ func (e *loginError) Unwrap() error { return e.error }
 const (
 	hintLogin  = "run az login, or set AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING"
 	hintRole   = "the identity needs the role Storage Blob Data Contributor on the container, or a role with the data actions read, write and (for leaderrun forget) delete of Microsoft.Storage/storageAccounts/blobServices/containers/blobs; a SAS token needs the permissions rcwdl"
-	hintSigned = "check the key or the SAS token, when the token ends, and this machine's clock"
+	hintSigned = "check the key or the SAS token, when the token ends (sas-file= names a file in which it can be replaced), and this machine's clock"
 	hintHost   = "check the network, and the spelling of the storage account"
 	hintAlien  = "check endpoint=, and proxies on the way"
+
+	textArchived = "the blob is in the archive tier, where it cannot be changed"
+	hintArchived = "exclude the prefix from the rule that archives; and delete the blob: az storage blob delete, which the service refuses while the lock is held (tokens go on rising)"
 )
 
 // known returns all causes in order: the first that matches an error counts.
@@ -56,6 +59,7 @@ func (s *store) known() []caslease.Cause {
 		{Is: coded(bloberror.AuthenticationFailed, bloberror.InvalidAuthenticationInfo), Kind: caslease.Denied, Hint: hintSigned},
 		{Is: coded("KeyBasedAuthenticationNotPermitted"), Kind: caslease.Denied, Hint: "the storage account accepts only logins: unset AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN and AZURE_STORAGE_CONNECTION_STRING"},
 		{Is: coded("BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold"), Kind: caslease.Refused, Hint: "use a container without an immutability policy and without a legal hold"},
+		{Is: coded(bloberror.BlobArchived), Kind: caslease.Refused, Text: textArchived, Hint: hintArchived},
 		{Is: status(http.StatusTooManyRequests), Kind: caslease.Throttled},
 		{Is: status(http.StatusUnauthorized), Kind: caslease.Denied, Hint: hintLogin},
 		{Is: status(http.StatusForbidden), Kind: caslease.Denied, Hint: hintRole},

@@ -27,7 +27,7 @@ func TestKinds(t *testing.T) {
 		caslease.Ended:       {answered(412, "LeaseLost"), answered(409, "LeaseIdMismatchWithLeaseOperation"), answered(412, "LeaseIdMismatchWithBlobOperation"), answered(409, "LeaseNotPresentWithLeaseOperation"), answered(412, "LeaseNotPresentWithBlobOperation"), answered(409, "LeaseIsBrokenAndCannotBeRenewed")},
 		caslease.Throttled:   {answered(503, "ServerBusy"), answered(429, "")},
 		caslease.Unsent:      {strange, &loginError{context.Canceled, true}},
-		caslease.Refused:     {answered(400, "MetadataTooLarge"), answered(404, "ContainerNotFound"), answered(409, "ContainerBeingDeleted"), answered(409, "BlobImmutableDueToPolicy"), answered(400, "InvalidInput")},
+		caslease.Refused:     {answered(400, "MetadataTooLarge"), answered(404, "ContainerNotFound"), answered(409, "ContainerBeingDeleted"), answered(409, "BlobImmutableDueToPolicy"), answered(409, "BlobArchived"), answered(400, "InvalidInput")},
 		caslease.Denied:      {answered(403, "AuthorizationPermissionMismatch"), answered(403, "AuthorizationFailure"), answered(403, "AuthenticationFailed"), answered(403, "KeyBasedAuthenticationNotPermitted"), answered(401, "NoAuthenticationInformation"), &loginError{errors.New("no login"), false}},
 		caslease.Unreachable: {&net.OpError{Op: "dial", Err: &net.DNSError{}}},
 	} {

@@ -16,6 +16,9 @@ import (
 // are in whole seconds.
 const maxTTL = time.Minute
 
+// soon is how near the end of a SAS token must be for a warning at the start of a run.
+const soon = time.Hour
+
 // Open returns a handle on one lock in one container. It implements [locks.Opener]: it
 // sends nothing.
 func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
@@ -28,6 +31,10 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		return nil, locks.Usagef("a ttl of %v; Azure Blob Storage grants leases of %v to %v", o.TTL, minTTL, maxTTL)
 	}
 	o.TTL = max((o.TTL + time.Second - 1).Truncate(time.Second), minTTL)
+	if end := ends(s.sas); o.Logger != nil && !end.IsZero() && time.Until(end) < soon {
+		o.Logger.Warn("the SAS token ends soon, and with it every lease; in a file that sas-file= names it can be replaced in time",
+			"backend", "azblob://"+s.account, "lock", o.Name, "left", max(time.Until(end), 0).Round(time.Second))
+	}
 	st, err := newStore(s, o)
 	if err != nil {
 		return nil, err
@@ -41,7 +48,7 @@ func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		Expiry:  caslease.ByLease,
 		Poll:    2 * time.Second, // each look costs money
-		Secrets: azblobinfo.Info.Secrets(),
+		Secrets: azblobinfo.Info.Secrets(), Sent: func() []string { return []string{s.sasFile.Now(nil)} },
 		Product: "Azure Blob Storage", Backend: where, Probed: "the container of",
 		Cell: "blob", Record: "a " + recordKey + " in its metadata", Version: "ETag",
 		Where: func(k caslease.Key) string { return where + "/" + s.blob(k) },

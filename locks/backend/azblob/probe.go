@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
@@ -14,9 +15,10 @@ import (
 )
 
 // Probe implements [caslease.Prober]: the one server is the container. It makes at most
-// four requests, and only reads.
+// five requests, and only reads.
 func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	p := probe{store: s, Servers: locks.Servers{Product: "Azure Blob Storage", User: s.settings.user()}}
+	p.token()
 	at := locks.Server{Address: s.settings.service + "/" + s.settings.container}
 	var resp *http.Response
 	var b *blobView
@@ -51,6 +53,7 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 	defer cancel()
 	p.settings(ctx)
 	p.account(ctx)
+	p.tier(ctx)
 	return p.Servers, nil
 }
 
@@ -59,7 +62,7 @@ func (s *settings) user() string {
 	switch {
 	case s.key != "":
 		return "the key of " + s.account
-	case s.sas != "":
+	case s.signed():
 		return "a SAS token"
 	}
 	return "" // only the service knows
@@ -69,6 +72,20 @@ func (s *settings) user() string {
 type probe struct {
 	store *store
 	locks.Servers
+}
+
+// token reports when the SAS token ends.
+func (p *probe) token() {
+	s := p.store.settings
+	end := ends(s.token(nil))
+	text := "the SAS token ends at " + end.UTC().Format(time.RFC3339)
+	switch {
+	case !s.signed() || end.IsZero():
+	case s.sasFile != nil && time.Until(end) > 0:
+		p.Find("token", locks.LevelOK, text+"; its file is read again for each request", "")
+	default:
+		p.Find("token", locks.LevelWarning, text+", and with it every lease", "replace it in time in a file that sas-file= names")
+	}
 }
 
 // settings reports settings of the container that forbid changes of blobs.
@@ -82,6 +99,17 @@ func (p *probe) settings(ctx context.Context) {
 		p.Find("container", locks.LevelError, "it has an immutability policy or a legal hold, which forbids changes of blobs", "use a container without them")
 	default:
 		p.Find("container", locks.LevelOK, "", "")
+	}
+}
+
+// tier reports whether a blob under the prefix is in the archive tier. It looks at a page of them.
+func (p *probe) tier(ctx context.Context) {
+	items, _, _ := p.store.items(ctx, "") // who may not list them learns it elsewhere
+	for _, b := range items {
+		if tier := b.Properties.AccessTier; tier != nil && *tier == container.AccessTierArchive {
+			p.Find("tier", locks.LevelError, locks.Printable(*b.Name)+": "+textArchived, hintArchived)
+			return
+		}
 	}
 }
 

@@ -2,14 +2,18 @@ package azblob
 
 import (
 	"cmp"
+	"errors"
+	"log/slog"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
+	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
 
 const (
@@ -31,8 +35,36 @@ type settings struct {
 	prefix             string // "a/b": no slash at either end
 	service            string // "https://account.blob.core.windows.net": no slash at the end
 
-	// Credentials: a key of the account, or a SAS token, or else those of a login.
+	// Credentials: a key of the account, or a SAS token, which may be in a file, or else those
+	// of a login.
 	key, sas string
+	sasFile  *reload.Value[string] // nil: there is no file
+}
+
+// signed reports whether requests have a SAS token.
+func (s *settings) signed() bool { return s.sas != "" || s.sasFile != nil }
+
+// token returns the current SAS token.
+func (s *settings) token(log *slog.Logger) string { return cmp.Or(s.sasFile.Now(log), s.sas) }
+
+// onlyToken returns the SAS token in a file.
+func onlyToken(contents [][]byte) (string, error) {
+	token := strings.TrimPrefix(strings.TrimSpace(string(contents[0])), "?")
+	if query, err := url.ParseQuery(token); err != nil || query.Get("sig") == "" {
+		return "", errors.New("no SAS token")
+	}
+	return token, nil
+}
+
+// ends returns when a SAS token ends, or the zero time if it does not say so.
+func ends(token string) (end time.Time) {
+	query, _ := url.ParseQuery(token) // without an end if it makes no sense
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04Z", time.DateOnly} {
+		if at, err := time.Parse(form, query.Get("se")); err == nil {
+			end = at
+		}
+	}
+	return end
 }
 
 // parse reads the URL, and takes what it omits from the environment. All errors wrap
@@ -51,7 +83,14 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &settings{account: cmp.Or(u.Host, env.account), key: env.key, sas: strings.TrimPrefix(env.sas, "?")}
+	file, err := reload.OpenSecret("sas-file", onlyToken, u.Query().Get("sas-file"))
+	if err != nil {
+		return nil, locks.Usagef("%v", err)
+	}
+	if file != nil {
+		env.key, env.sas = "", ""
+	}
+	s := &settings{account: cmp.Or(u.Host, env.account), key: env.key, sas: strings.TrimPrefix(env.sas, "?"), sasFile: file}
 	path := strings.Trim(u.Path, "/")
 	s.container, s.prefix, _ = strings.Cut(cmp.Or(path, strings.Trim(getenv("LEADERRUN_AZBLOB_CONTAINER"), "/")), "/")
 	s.prefix = cmp.Or(s.prefix, defaultPrefix)
@@ -98,8 +137,8 @@ func (s *settings) checkService() error {
 	if err != nil || e.Scheme != "http" && e.Scheme != "https" || e.Hostname() == "" || e.User != nil || e.RawQuery != "" || e.Fragment != "" {
 		return locks.Usagef("invalid endpoint (want the address of a blob service, like https://account.blob.core.windows.net or http://127.0.0.1:10000/devstoreaccount1, without a query)")
 	}
-	if e.Scheme == "http" && s.key == "" && s.sas == "" {
-		return locks.Usagef("the endpoint does not use TLS, so it needs AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING")
+	if e.Scheme == "http" && s.key == "" && !s.signed() {
+		return locks.Usagef("the endpoint does not use TLS, so it needs sas-file=, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING")
 	}
 	return nil
 }

@@ -19,19 +19,19 @@ func TestSettings(t *testing.T) {
 		env  map[string]string
 		want settings
 	}{
-		{"azblob://acc/con", nil, settings{"acc", "con", "leaderrun", public, "", ""}},
-		{"azblob://acc/con/a/b/", nil, settings{"acc", "con", "a/b", public, "", ""}},
-		{"azblob:", map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "LEADERRUN_AZBLOB_CONTAINER": "con/p", "AZURE_STORAGE_KEY": "k"}, settings{"acc", "con", "p", public, "k", ""}},
-		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_SAS_TOKEN": "?sv=1&sig=s"}, settings{"acc", "con", "leaderrun", public, "", "sv=1&sig=s"}},
-		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_ACCOUNT": "other"}, settings{"acc", "con", "leaderrun", public, "", ""}},
-		{"azblob://acc/con?endpoint=https%3A%2F%2Facc.blob.core.chinacloudapi.cn%2F", nil, settings{"acc", "con", "leaderrun", "https://acc.blob.core.chinacloudapi.cn", "", ""}},
-		{"azblob:///con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=a2V5==;EndpointSuffix=core.usgovcloudapi.net", "AZURE_STORAGE_KEY": "not this"}, settings{"acc", "con", "leaderrun", "https://acc.blob.core.usgovcloudapi.net", "a2V5==", ""}},
-		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "BlobEndpoint=https://acc.example.com/;SharedAccessSignature=sv=1&sig=s"}, settings{"acc", "con", "leaderrun", "https://acc.example.com", "", "sv=1&sig=s"}},
-		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_AUTH_MODE": "login", "AZURE_STORAGE_KEY": "k", "AZURE_STORAGE_SAS_TOKEN": "s"}, settings{"acc", "con", "leaderrun", public, "", ""}},
-		{"azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "AzureUSGovernment"}, settings{"acc", "con", "leaderrun", "https://acc.blob.core.usgovcloudapi.net", "", ""}},
-		{"azblob://acc/con?endpoint=https://e", map[string]string{"AZURE_CLOUD_NAME": "Own", "AZURE_STORAGE_SERVICE_ENDPOINT": "https://f"}, settings{"acc", "con", "leaderrun", "https://e", "", ""}},
-		{"azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "Own", "AZURE_STORAGE_SERVICE_ENDPOINT": "https://f"}, settings{"acc", "con", "leaderrun", "https://f", "", ""}},
-		{"azblob:///con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "UseDevelopmentStorage=true"}, settings{"devstoreaccount1", "con", "leaderrun", "http://127.0.0.1:10000/devstoreaccount1", emulator().key, ""}},
+		{"azblob://acc/con", nil, settings{"acc", "con", "leaderrun", public, "", "", nil}},
+		{"azblob://acc/con/a/b/", nil, settings{"acc", "con", "a/b", public, "", "", nil}},
+		{"azblob:", map[string]string{"AZURE_STORAGE_ACCOUNT": "acc", "LEADERRUN_AZBLOB_CONTAINER": "con/p", "AZURE_STORAGE_KEY": "k"}, settings{"acc", "con", "p", public, "k", "", nil}},
+		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_SAS_TOKEN": "?sv=1&sig=s"}, settings{"acc", "con", "leaderrun", public, "", "sv=1&sig=s", nil}},
+		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_ACCOUNT": "other"}, settings{"acc", "con", "leaderrun", public, "", "", nil}},
+		{"azblob://acc/con?endpoint=https%3A%2F%2Facc.blob.core.chinacloudapi.cn%2F", nil, settings{"acc", "con", "leaderrun", "https://acc.blob.core.chinacloudapi.cn", "", "", nil}},
+		{"azblob:///con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=a2V5==;EndpointSuffix=core.usgovcloudapi.net", "AZURE_STORAGE_KEY": "not this"}, settings{"acc", "con", "leaderrun", "https://acc.blob.core.usgovcloudapi.net", "a2V5==", "", nil}},
+		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "BlobEndpoint=https://acc.example.com/;SharedAccessSignature=sv=1&sig=s"}, settings{"acc", "con", "leaderrun", "https://acc.example.com", "", "sv=1&sig=s", nil}},
+		{"azblob://acc/con", map[string]string{"AZURE_STORAGE_AUTH_MODE": "login", "AZURE_STORAGE_KEY": "k", "AZURE_STORAGE_SAS_TOKEN": "s"}, settings{"acc", "con", "leaderrun", public, "", "", nil}},
+		{"azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "AzureUSGovernment"}, settings{"acc", "con", "leaderrun", "https://acc.blob.core.usgovcloudapi.net", "", "", nil}},
+		{"azblob://acc/con?endpoint=https://e", map[string]string{"AZURE_CLOUD_NAME": "Own", "AZURE_STORAGE_SERVICE_ENDPOINT": "https://f"}, settings{"acc", "con", "leaderrun", "https://e", "", "", nil}},
+		{"azblob://acc/con", map[string]string{"AZURE_CLOUD_NAME": "Own", "AZURE_STORAGE_SERVICE_ENDPOINT": "https://f"}, settings{"acc", "con", "leaderrun", "https://f", "", "", nil}},
+		{"azblob:///con", map[string]string{"AZURE_STORAGE_CONNECTION_STRING": "UseDevelopmentStorage=true"}, settings{"devstoreaccount1", "con", "leaderrun", "http://127.0.0.1:10000/devstoreaccount1", emulator().key, "", nil}},
 	} {
 		u, err := url.Parse(tt.url)
 		if err != nil {

@@ -50,11 +50,11 @@ type store struct {
 
 func newStore(s *settings, o locks.Options) (*store, error) {
 	st := &store{
-		settings: s, name: o.Name, patience: o.ConnectTimeout, transport: newTransport(o.ConnectTimeout),
+		settings: s, name: o.Name, patience: o.ConnectTimeout, transport: newTransport(s.service, o.ConnectTimeout),
 		seen: map[caslease.Key]*blobView{}, doubts: map[string]azcore.ETag{},
 	}
 	var err error
-	st.container, err = newClient(s, silence.Transport{Transport: st.transport})
+	st.container, err = newClient(s, silence.Transport{Transport: st.transport}, o.Logger)
 	return st, err
 }
 

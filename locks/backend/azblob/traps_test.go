@@ -37,6 +37,8 @@ func TestOneServer(t *testing.T) {
 		"TokenInOldState":       testTokenInOldState,
 		"MetadataOfOthers":      testMetadataOfOthers,
 		"FrozenServer":          testFrozenServer,
+		"TokenInFile":           testTokenInFile,
+		"Archived":              testArchived,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,6 +25,7 @@ var Info = backend.Info{
 
 	Params: []backend.Param{
 		{Name: "endpoint", Usage: "URL of another address of the service, of another cloud, or of an emulator"},
+		{Name: "sas-file", Usage: "FILE with a SAS token, read for each request", About: backend.User},
 	},
 	Variables: []backend.Variable{
 		{Name: "AZURE_STORAGE_ACCOUNT", About: backend.Address},
