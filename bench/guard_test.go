@@ -105,7 +105,7 @@ func (b *bench) killed(t *testing.T, rounds int, tier string, job []string, env 
 // frozen stops leaderrun, and returns how late the job is killed.
 func (b *bench) frozen(t *testing.T, rounds int) (s sample) {
 	const ttl = 3 * time.Second
-	timing := timing.New(ttl, -1)
+	timing := timing.New(ttl, timing.KillAfter)
 	server := etcdtest.Start(t, etcdtest.Options{})
 	for len(s) < rounds {
 		c := on(server, []string{b.core, "-b", "etcd", "-l", "x", "--ttl", ttl.String(), "--"}, selfPath(t))

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -25,25 +26,30 @@ func configCommand(e *env.Env) *options.Command {
 		Early: 1,
 		Job:   true,
 		Define: func() ([]options.Option, func(*options.Request) error) {
-			return options.NewValues().Table(), func(r *options.Request) error {
+			opt := options.NewValues()
+			return opt.Table(), func(r *options.Request) error {
 				switch {
 				case len(r.Args) == 0 || r.Args[0] == "":
 					return output.WithHint(locks.Usagef("leaderrun config needs a subcommand"), "leaderrun config show [OPTIONS]")
 				case r.Args[0] != showVerb:
 					return locks.Unknown("subcommand", "config "+r.Args[0], []string{"config " + showVerb})
 				}
-				return showConfig(e.Out, r)
+				return showConfig(e.Out, r, opt.Timing().Grace)
 			}
 		},
 	}
 }
 
-// showConfig prints all options of a run, as they would apply.
-func showConfig(out io.Writer, r *options.Request) error {
+// showConfig prints all options of a run, as they would apply, and the grace of a job whose lease
+// is about to end.
+func showConfig(out io.Writer, r *options.Request, grace time.Duration) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range r.Settings {
 		if s.From == options.Anywhere || s.Name == "command" && s.Rank > options.Default {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, quoted(redacted(s)), s.Source)
+		}
+		if s.Name == "kill-after" {
+			fmt.Fprintf(w, "grace\t%s\tkill-after, and a third of the ttl\n", grace)
 		}
 	}
 	if command := r.Args[1:]; len(command) > 0 {

@@ -62,8 +62,8 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kill := timing.New(15*time.Second, -1).Grace; grace <= 2*kill {
-		t.Errorf("the container is killed after %v, the worker only after %v", grace, kill)
+	if kill := timing.KillAfter; grace != kill+5*time.Second {
+		t.Errorf("the container is killed after %v, the worker after %v", grace, kill)
 	}
 	if _, err := os.Stat(filepath.Join("compose", worker.Build, "Dockerfile")); err != nil {
 		t.Error(err)

@@ -86,11 +86,6 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 	if err := c.require(ctx, lock); err != nil {
 		return nil, err
 	}
-	if !locks.IsPermanent(lock) {
-		if err := c.Timing.Gate(c.Timing.TTL); err != nil {
-			return nil, err
-		}
-	}
 	kept, err := keepalive.Acquire(ctx, lock, c.Try && !a.campaign.confirm, keepalive.Options{
 		Interval: c.Timing.Renew,
 		Attempt:  c.Timing.Attempt,

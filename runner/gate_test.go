@@ -15,20 +15,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
-// A lease that is too short for its timing is refused before the first request.
-func TestGateBeforeContact(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Timing = timing.New(ttl, 6*time.Second)
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrUsage)
-		r.did("0s open", "0s close")
-	})
-}
-
 // The granted lease counts. If it is too short, the lock is released.
 func TestGateAfterASmallerGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.server.ttl = 14 * time.Second // trusted for 13.986 s; 14 s are needed
+		r.server.ttl = 9 * time.Second // trusted for 8.991 s; 9 s are needed
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrUsage)
 		r.did("0s open", "0s acquire", "0s release", "0s close")
@@ -39,28 +29,39 @@ func TestGateAfterASmallerGrant(t *testing.T) {
 }
 
 // A shorter lease than requested is used if it is long enough. Its deadlines follow from the
-// granted lease.
+// granted lease. It is the grace for which less time is left.
 func TestSmallerGrant(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.server.ttl = 14500 * time.Millisecond
-		r.renew = silentAfter(0)
-		r.job.on = deaf
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		r.did(ran(seconds(12.4855), "7.4855s signal TERM", "12.4855s kill", "12.4855s exit")...)
-	})
+	for name, tt := range map[string]struct {
+		granted      time.Duration
+		signal, kill string
+	}{
+		"a third":      {14400 * time.Millisecond, "7.5856s signal TERM", "12.3856s kill"},
+		"what is left": {10 * time.Second, "7s signal TERM", "7.99s kill"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.server.ttl = tt.granted
+				r.renew = silentAfter(0)
+				r.job.on = deaf
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				killed, _ := time.ParseDuration(strings.TrimSuffix(tt.kill, " kill"))
+				r.did(ran(killed, tt.signal, tt.kill, killed.String()+" exit")...)
+			})
+		})
+	}
 }
 
 // A longer lease than requested is used in full, but for the margin of a long one.
 func TestGreaterGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Timing = timing.New(3*time.Second, -1) // R 0.6, A 0.4, G 1, J and X 0.2
+		r.c.Timing = timing.New(3*time.Second, timing.KillAfter) // R 0.6, A 0.4, J and X 0.2; G 8 of the longer lease
 		r.server.ttl = 60 * time.Second
 		r.renew = silentAfter(0)
 		r.job.on = deaf
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
-		r.did(ran(seconds(54.04), "53.04s signal TERM", "54.04s kill", "54.04s exit")...)
+		r.did(ran(seconds(54.04), "46.04s signal TERM", "54.04s kill", "54.04s exit")...)
 	})
 }
 

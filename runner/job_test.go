@@ -44,13 +44,14 @@ type job struct {
 	check     *check
 	kills     int
 	killBy    clock.Instant // the latest
+	limit     clock.Instant // the earliest
 	closed    bool
 }
 
 const jobPID = 4711
 
 func newJob(r *rig) *job {
-	return &job{r: r, begun: make(chan error, 1), exited: make(chan struct{}), suspended: make(chan os.Signal, 1)}
+	return &job{r: r, limit: clock.Never, begun: make(chan error, 1), exited: make(chan struct{}), suspended: make(chan os.Signal, 1)}
 }
 
 // starter is the Config.Starter. All commands behave like the first one.
@@ -110,6 +111,12 @@ func (j *job) Extend(killBy clock.Instant) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.killBy = max(j.killBy, killBy)
+}
+
+func (j *job) Limit(killBy clock.Instant) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.limit = min(j.limit, killBy)
 }
 
 func (j *job) Containment() (tier, why string) { return "model", "" }

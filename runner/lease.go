@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
@@ -19,7 +20,7 @@ import (
 type lease struct {
 	kept   *keepalive.Lease // nil: the lease never ends
 	clock  clock.Clock
-	timing timing.Timing
+	timing timing.Timing // for the TTL that was granted
 	report reporter
 	job    atomic.Pointer[proc.Job] // the one that runs, or nil
 	done   <-chan struct{}          // closed when the lease has ended
@@ -27,7 +28,14 @@ type lease struct {
 }
 
 func newLease(kept *keepalive.Lease, c *Config, report reporter) *lease {
-	return &lease{kept: kept, clock: c.Clock, timing: c.Timing, report: report, done: kept.Done(), failed: make(chan error, 1)}
+	fitting := c.Timing
+	if granted := kept.Grant().TTL; granted > 0 {
+		fitting = fitting.For(granted)
+	}
+	if c.Signal == syscall.Signal(0) { // nothing is sent before KILL, so there is nothing to wait for
+		fitting.Grace = 0
+	}
+	return &lease{kept: kept, clock: c.Clock, timing: fitting, report: report, done: kept.Done(), failed: make(chan error, 1)}
 }
 
 // expiry returns E as of now: until then, the lease is ours for certain. Each renewal
@@ -41,6 +49,10 @@ func (l *lease) expiry() clock.Instant {
 	}
 	return clock.Never
 }
+
+// killAt returns D_kill, and signalAt D_signal, as of now.
+func (l *lease) killAt() clock.Instant   { return l.timing.KillAt(l.expiry()) }
+func (l *lease) signalAt() clock.Instant { return l.timing.SignalAt(l.expiry()) }
 
 // lost returns why the lease cannot be relied on, or nil. It also looks at the clock,
 // because after a freeze the keepalive.Lease may not know yet that it has expired.
@@ -78,7 +90,7 @@ func (l *lease) attach(job proc.Job) {
 		return
 	}
 	l.job.Store(&job)
-	job.Extend(l.timing.KillAt(l.expiry())) // a renewal may have moved it meanwhile
+	job.Extend(l.killAt()) // a renewal may have moved it meanwhile
 }
 
 // keepsWaiting reports whether to wait longer for processes that survive SIGKILL. We wait

@@ -32,7 +32,7 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 		switch {
 		case err == nil, errors.Is(err, ErrRecord), !unavailable && (cl.lost || cl.final):
 			return record, err
-		case t.c.Clock.Now() >= min(end, t.c.Timing.SignalAt(t.lease.expiry())):
+		case t.c.Clock.Now() >= min(end, t.lease.signalAt()):
 			if !unavailable {
 				err = fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 			}

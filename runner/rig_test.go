@@ -101,7 +101,7 @@ func newRig(t *testing.T) *rig {
 		Holder:         "host/1/a",
 		Open:           r.open,
 		ConnectTimeout: 5 * time.Second,
-		Timing:         timing.New(ttl, -1),
+		Timing:         timing.New(ttl, 5*time.Second),
 		Signal:         syscall.SIGTERM,
 		Signals:        r.signals,
 		Starter:        r.starter,

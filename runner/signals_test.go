@@ -233,6 +233,6 @@ func TestSignalFails(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGKILL})
 		r.did(ran(seconds(7), "1s signal USR1", "2s signal TERM", "7s kill", "7s exit")...)
-		r.warned("a signal could not be passed on: operation not permitted", "the job could not be signalled: operation not permitted")
+		r.warned("a signal could not be passed on: operation not permitted", "the job could not be signalled: operation not permitted", "killing the job: it has not ended in time after the signal")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -15,6 +16,10 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
+
+// sickGrace bounds the grace of a job whose health checks fail: it does not serve, and another
+// host could.
+const sickGrace = 8 * time.Second
 
 var errNoRenewal = errors.New("no renewal was acknowledged in time")
 
@@ -56,6 +61,7 @@ type supervisor struct {
 	received   map[os.Signal]bool // all that we received
 	typed      bool               // a key of the terminal has ended the job
 	stopping   bool               // the task was signalled to end
+	stopped    clock.Instant      // when it was signalled first
 	killBy     clock.Instant      // the end of the grace, if stopping
 	killed     clock.Instant      // when the task was killed; 0: it was not
 	exited     bool               // the first process has ended
@@ -92,7 +98,7 @@ func (s *supervisor) supervise() {
 			s.pass(sig)
 		case err := <-s.lease.failed:
 			if s.c.StopOnFailure && s.lose(err) {
-				s.stop(s.c.Signal, "a renewal failed")
+				s.stop(s.c.Signal, "a renewal failed", s.lease.timing.Grace)
 			}
 		case <-lost:
 			lost = nil
@@ -101,12 +107,12 @@ func (s *supervisor) supervise() {
 		case err := <-s.job.Failed():
 			s.unguarded(err)
 		case request := <-requests:
-			s.end(s.task.resignFor(request))
+			s.end(s.task.resignFor(request), s.c.Timing.KillAfter)
 		case err := <-unhealthy:
-			s.end(s.task.report.resigned(err.Error()))
+			s.end(s.task.report.resigned(err.Error()), min(s.c.Timing.KillAfter, sickGrace))
 		case <-quit:
 			quit = nil
-			s.end(errNoWait)
+			s.end(errNoWait, s.c.Timing.Grace)
 		case sig := <-s.job.Suspended():
 			s.beginIfStarted()
 			s.suspended(sig)
@@ -206,9 +212,9 @@ func (s *supervisor) beginIfStarted() {
 func (s *supervisor) wake() clock.Instant {
 	next := clock.Never
 	if s.killed == 0 {
-		next = min(s.killBy, s.c.Timing.KillAt(s.lease.expiry()))
+		next = min(s.killBy, s.lease.killAt())
 		if !s.stopping {
-			next = min(next, s.c.Timing.SignalAt(s.lease.expiry()), s.limit)
+			next = min(next, s.lease.signalAt(), s.limit)
 		}
 	}
 	if s.exited || s.killed != 0 {
@@ -224,32 +230,35 @@ func (s *supervisor) wake() clock.Instant {
 // due signals or kills the task if a deadline has passed. It reads the deadlines again,
 // because a renewal may have moved them since the timer was set.
 func (s *supervisor) due() {
-	now, e := s.c.Clock.Now(), s.lease.expiry()
-	if at := s.c.Timing.KillAt(e); now >= at {
-		if late := now.Sub(at); late > s.c.Timing.Margin && s.killed == 0 {
+	now := s.c.Clock.Now()
+	if at := s.lease.killAt(); now >= at {
+		if late := now.Sub(at); late > s.lease.timing.Margin && s.killed == 0 {
 			s.log.Info("woke up late to kill the job", "late", late.Round(time.Millisecond), "pid", os.Getpid())
 		}
 		s.lose(errNoRenewal)
 		s.kill("the lease is about to end")
-	} else if !s.stopping && now >= s.c.Timing.SignalAt(e) {
+	} else if !s.stopping && now >= s.lease.signalAt() {
 		s.lose(errNoRenewal)
-		s.stop(s.c.Signal, "the lease is about to end")
+		s.stop(s.c.Signal, "the lease is about to end", s.lease.timing.Grace)
 	}
 	if !s.stopping && now >= s.limit {
-		s.end(&TimeoutError{s.task.longest})
+		s.end(&TimeoutError{s.task.longest}, s.c.Timing.KillAfter)
 	}
-	if now >= s.killBy {
+	if now >= s.killBy && s.killed == 0 {
+		if s.lost == nil {
+			s.log.Warn("killing the job: it has not ended in time after the signal", "grace", s.killBy.Sub(s.stopped).Round(time.Millisecond))
+		}
 		s.kill("the grace is over")
 	}
 }
 
 // end ends the task although the lease is ours. If why is nil, it does nothing.
-func (s *supervisor) end(why error) {
+func (s *supervisor) end(why error, grace time.Duration) {
 	if why == nil || s.stopping {
 		return
 	}
 	s.why = why
-	s.stop(s.c.Signal, why.Error())
+	s.stop(s.c.Signal, why.Error(), grace)
 }
 
 // lose notes why leadership is lost. It reports whether that was unknown before.
@@ -278,7 +287,7 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 	if ends(sig, s.task.detached) {
 		s.sent = sig
-		s.stop(sig, "leaderrun received it")
+		s.stop(sig, "leaderrun received it", s.c.Timing.KillAfter)
 		return
 	}
 	if err := s.job.Signal(sig); err != nil {
@@ -286,18 +295,23 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 }
 
-// stop signals all of the task. The first stop starts the grace, after which the task is
-// killed.
-func (s *supervisor) stop(sig os.Signal, reason string) {
+// stop signals all of the task, which is killed when the grace is over. A later stop does not
+// prolong the grace, and a shorter grace counts.
+func (s *supervisor) stop(sig os.Signal, reason string, grace time.Duration) {
+	if !s.stopping {
+		s.stopping, s.stopped = true, s.c.Clock.Now()
+	}
+	if sig == syscall.Signal(0) { // --signal 0
+		s.kill(reason)
+		return
+	}
 	s.log.Info("signalling the job", "signal", signals.Name(sig), "reason", reason)
 	if err := s.job.Stop(sig); err != nil {
 		s.log.Warn("the job could not be signalled", "signal", signals.Name(sig), "err", err)
 	}
 	s.done(event.Event{Kind: event.Signalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
-	if !s.stopping {
-		s.stopping = true
-		s.killBy = s.c.Clock.Now().Add(s.c.Timing.Grace)
-	}
+	s.killBy = min(s.killBy, s.c.Clock.Now().Add(grace))
+	s.job.Limit(s.killBy)
 }
 
 // kill kills the task at once. It may be called again, for processes that were just being
@@ -363,7 +377,7 @@ func (s *supervisor) firstExited() {
 	}
 	s.task.report.emit(event.Event{Kind: event.Exited, PID: s.job.PID(), Code: &code})
 	if !s.job.Gone() && !s.stopping && !s.c.WaitChildren {
-		s.stop(s.c.Signal, "the first process has ended")
+		s.stop(s.c.Signal, "the first process has ended", s.c.Timing.KillAfter)
 	}
 }
 

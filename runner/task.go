@@ -94,14 +94,14 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 		return nil, nil, err
 	}
 	e := k.lease.expiry()
-	if now := k.c.Clock.Now(); now >= k.c.Timing.SignalAt(e) {
+	if now := k.c.Clock.Now(); now >= k.lease.timing.SignalAt(e) {
 		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(time.Millisecond))
 	}
 	starter, err := k.c.Starter()
 	if err != nil {
 		return nil, nil, err
 	}
-	job, err := starter.Start(k.command, k.c.Timing.KillAt(e))
+	job, err := starter.Start(k.command, k.lease.timing.KillAt(e))
 	if errors.Is(err, proc.ErrUnguarded) {
 		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
 	}

@@ -104,6 +104,9 @@ func (t *term) prepare() error {
 	if err := t.c.Timing.Gate(t.grant.TTL); err != nil && t.grant.TTL > 0 {
 		return err
 	}
+	if t.grant.TTL > 0 && t.lease.timing.Grace == 0 {
+		t.report.log.Info("the lease leaves no time between signal and kill: if renewals fail, the job is killed without a signal")
+	}
 	if server, err := t.server(); err == nil {
 		t.env = append(t.env, "LEADERRUN_SOCKET="+socket.Join(server.Address(), t.c.around()))
 	} else {

@@ -36,7 +36,6 @@ func Command(e *env.Env) *options.Command {
 				{Name: "timeout", Group: "Waiting", Value: d.timeout.Positive(), Default: "1m", From: options.Arguments, Usage: "end the checks after `DURATION`"},
 				options.Format(&d.format, "text", "print the results as `FORMAT`: text or json", "text", "json"),
 				d.opt.As("ttl", "check for a job with a --ttl of `DURATION`"),
-				d.opt.As("kill-after", "check for a job with a --kill-after of `DURATION`"),
 			}, d.opt.ToOperate()), d.run
 		},
 	}
@@ -94,7 +93,6 @@ func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Conf
 		Lock:           d.opt.Lock,
 		Holder:         env.NewID(),
 		TTL:            d.opt.TTL.D,
-		Grace:          d.opt.Grace(),
 		ConnectTimeout: d.opt.ConnectTimeout.D,
 		Spacing:        info.Spacing,
 		MinTTL:         info.MinTTL,

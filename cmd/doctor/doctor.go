@@ -40,7 +40,6 @@ type Config struct {
 	Lock           string        // the scratch lock's name begins with it; may be empty
 	Holder         string        // our id, as others see it
 	TTL            time.Duration // that runs would ask for
-	Grace          time.Duration // --kill-after of runs; negative: not given
 	ConnectTimeout time.Duration // bounds each request
 	// Spacing is the minimum time between two writes to one lock that the service allows.
 	Spacing time.Duration
@@ -209,5 +208,5 @@ func (e *exam) timing(ttl time.Duration) timing.Timing {
 	if e.longest > 0 {
 		ttl = min(ttl, e.longest)
 	}
-	return timing.New(ttl, -1)
+	return timing.New(ttl, timing.KillAfter)
 }

@@ -304,7 +304,7 @@ func config(s *store) Config {
 		Backend: "fake://h:1/p", Source: "a test", Open: s.open,
 		Find:    func(string) (string, error) { return "/helper", nil },
 		Foreign: func(string) bool { return false },
-		Holder:  "us", TTL: 15 * time.Second, Grace: -1, ConnectTimeout: 5 * time.Second, Version: "v1",
+		Holder:  "us", TTL: 15 * time.Second, ConnectTimeout: 5 * time.Second, Version: "v1",
 		Clock: bubble{}, Report: func(Check) {}, Progress: func(string) {},
 	}
 }

@@ -21,7 +21,7 @@ func (e *exam) lease(ctx context.Context) []Check {
 		return []Check{failed("lease", err)}
 	}
 	c := ok("lease", figures{"asked_ns": e.TTL, "granted_ns": grant.TTL}, "asked for %v, granted %v", e.TTL, grant.TTL)
-	if err := timing.New(e.TTL, e.Grace).Gate(grant.TTL); err != nil {
+	if err := timing.New(e.TTL, timing.KillAfter).Gate(grant.TTL); err != nil {
 		c.Level, c.class = Error, locks.ErrUsage
 		c.Text += ": " + output.OneLine(err.Error())
 		c.Fix = "change the ttl as it says, or the leases that the server grants"

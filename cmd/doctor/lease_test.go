@@ -15,21 +15,20 @@ import (
 func TestWeigh(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		ttl, grace, took time.Duration
-		want             Level
-		fix              string
+		ttl, took time.Duration
+		want      Level
+		fix       string
 	}{
-		{15 * time.Second, -1, time.Millisecond, OK, ""},
-		{15 * time.Second, -1, time.Second, OK, ""},
-		{15 * time.Second, -1, 1100 * time.Millisecond, Warning, "--ttl 17s"},
-		{15 * time.Second, -1, 2 * time.Second, Warning, "--ttl 30s"},
-		{15 * time.Second, -1, 2001 * time.Millisecond, Error, "--ttl 16s"},
-		{2 * time.Second, -1, 500 * time.Millisecond, Error, "--ttl 4s"},
-		{2 * time.Second, 20 * time.Second, 500 * time.Millisecond, Error, "--ttl 50s"}, // the grace takes more
-		{time.Hour, -1, 11 * time.Second, Error, "no ttl is long enough"},
-		{time.Hour, -1, 6 * time.Second, OK, ""},
+		{15 * time.Second, time.Millisecond, OK, ""},
+		{15 * time.Second, time.Second, OK, ""},
+		{15 * time.Second, 1100 * time.Millisecond, Warning, "--ttl 17s"},
+		{15 * time.Second, 2 * time.Second, Warning, "--ttl 30s"},
+		{15 * time.Second, 2001 * time.Millisecond, Error, "--ttl 16s"},
+		{2 * time.Second, 500 * time.Millisecond, Error, "--ttl 4s"},
+		{time.Hour, 11 * time.Second, Error, "no ttl is long enough"},
+		{time.Hour, 6 * time.Second, OK, ""},
 	} {
-		e := &exam{Config: Config{TTL: tt.ttl, Grace: tt.grace}}
+		e := &exam{Config: Config{TTL: tt.ttl}}
 		c := e.weigh([]time.Duration{tt.took / 2, tt.took})
 		if c.Level != tt.want || !strings.Contains(c.Fix, tt.fix) || (c.Fix == "") != (tt.fix == "") {
 			t.Errorf("ttl %v, renewals of %v: got %+v; want %s and %q", tt.ttl, tt.took, c, tt.want, tt.fix)
@@ -42,10 +41,10 @@ func TestWeigh(t *testing.T) {
 func TestLeastTTL(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{time.Millisecond, 300 * time.Millisecond, time.Second, 9 * time.Second} {
-		e := &exam{Config: Config{TTL: 2 * time.Second, Grace: -1}}
+		e := &exam{Config: Config{TTL: 2 * time.Second}}
 		least := e.weigh([]time.Duration{took}).Figures["least_ttl_ns"].(time.Duration)
 		works := func(ttl time.Duration) bool {
-			t := timing.New(ttl, -1)
+			t := timing.New(ttl, timing.KillAfter)
 			return t.CheckTTL() == nil && t.Gate(ttl) == nil && t.Attempt >= took
 		}
 		if !works(least) || works(least-time.Second) {
@@ -57,11 +56,11 @@ func TestLeastTTL(t *testing.T) {
 // TestGrantedTTL: no ttl is recommended that the service does not grant.
 func TestGrantedTTL(t *testing.T) {
 	t.Parallel()
-	e := &exam{Config: Config{TTL: 15 * time.Second, Grace: -1, MinTTL: 10 * time.Second}}
+	e := &exam{Config: Config{TTL: 15 * time.Second, MinTTL: 10 * time.Second}}
 	if c := e.weigh([]time.Duration{time.Millisecond}); !strings.HasSuffix(c.Text, "a ttl of 10s would be enough") {
 		t.Errorf("got %q", c.Text)
 	}
-	if c := e.weigh([]time.Duration{9 * time.Second}); !strings.Contains(c.Fix, e.shortest(9*time.Second, -1).String()) || e.shortest(9*time.Second, -1) <= 10*time.Second {
+	if c := e.weigh([]time.Duration{9 * time.Second}); !strings.Contains(c.Fix, e.shortest(9*time.Second).String()) || e.shortest(9*time.Second) <= 10*time.Second {
 		t.Errorf("got %q", c.Fix)
 	}
 }
@@ -160,7 +159,7 @@ func TestLease(t *testing.T) {
 	for _, tt := range []struct {
 		granted time.Duration
 		want    Level
-	}{{15 * time.Second, OK}, {20 * time.Second, OK}, {14500 * time.Millisecond, Warning}, {14 * time.Second, Error}, {3 * time.Second, Error}} {
+	}{{15 * time.Second, OK}, {20 * time.Second, OK}, {14500 * time.Millisecond, Warning}, {10 * time.Second, Warning}, {9 * time.Second, Error}, {3 * time.Second, Error}} {
 		s := newStore()
 		s.grant = func(time.Duration) time.Duration { return tt.granted }
 		c := find(t, examine(t, s, nil), "lease")

@@ -56,8 +56,8 @@ func (e *exam) measure(ctx context.Context, h *handle) ([]time.Duration, error) 
 func (e *exam) weigh(took []time.Duration) Check {
 	p50, p99 := rank(took, 50), rank(took, 99)
 	e.rtt = p99
-	limit := timing.New(e.TTL, e.Grace).Attempt
-	least, good := e.shortest(p99, e.Grace), e.shortest(2*p99, e.Grace)
+	limit := timing.New(e.TTL, timing.KillAfter).Attempt
+	least, good := e.shortest(p99), e.shortest(2*p99)
 	c := ok("round trip", figures{"renewals": len(took), "p50_ns": p50, "p99_ns": p99, "attempt_ns": limit, "ttl_ns": e.TTL, "least_ttl_ns": least, "good_ttl_ns": good},
 		"%d renewals, p50 %s, p99 %s; with a ttl of %v, one may take %s", len(took), show(p50), show(p99), e.TTL, show(limit))
 	switch {
@@ -74,10 +74,10 @@ func (e *exam) weigh(took []time.Duration) Check {
 }
 
 // shortest returns the shortest ttl that the service grants and with which a renewal may take
-// as long as attempt, with that grace, and renewals are not more frequent than it allows.
-func (e *exam) shortest(attempt, grace time.Duration) time.Duration {
-	ttl := max(timing.Shortest(attempt, grace), e.MinTTL)
-	for timing.New(ttl, grace).Renew < e.Spacing {
+// as long as attempt, and renewals are not more frequent than it allows.
+func (e *exam) shortest(attempt time.Duration) time.Duration {
+	ttl := max(timing.Shortest(attempt), e.MinTTL)
+	for timing.New(ttl, timing.KillAfter).Renew < e.Spacing {
 		ttl += time.Second
 	}
 	return ttl

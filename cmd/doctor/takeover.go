@@ -13,7 +13,7 @@ import (
 // takeOver checks a takeover with a short lease. On a machine that is busy for a moment that
 // lease may run out before it is renewed, so a longer one is tried after that.
 func (e *exam) takeOver(ctx context.Context) []Check {
-	ttl := min(e.shortest(2*e.rtt, -1), patientTTL)
+	ttl := min(e.shortest(2*e.rtt), patientTTL)
 	for {
 		c, err := e.abandonOne(ctx, ttl)
 		if errors.Is(err, locks.ErrLost) && ttl < patientTTL {

@@ -1,8 +1,6 @@
 package options
 
 import (
-	"time"
-
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner/timing"
@@ -16,12 +14,4 @@ func (v *Values) Messages() output.Settings {
 }
 
 // Timing says when to renew, to signal and to kill.
-func (v *Values) Timing() timing.Timing { return timing.New(v.TTL.D, v.Grace()) }
-
-// Grace returns --kill-after, or a negative duration if it is not given.
-func (v *Values) Grace() time.Duration {
-	if !v.KillAfter.Given {
-		return -1
-	}
-	return v.KillAfter.D
-}
+func (v *Values) Timing() timing.Timing { return timing.New(v.TTL.D, v.KillAfter.D) }

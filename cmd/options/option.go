@@ -18,7 +18,7 @@ type Option struct {
 	Short   string // "" if it has none
 	Group   string // the heading that it stands under in help
 	Value   any    // where its value goes: a *string, a *bool, or a cli.Generic
-	Default string // "" if there is none; that of --kill-after is a description, because it depends on --ttl
+	Default string // "" if there is none
 	Usage   string // a phrase, with the name of its value in back quotes; details follow a semicolon
 	From    Sources
 	Common  bool // shown in the short help of a run, because many people use it
@@ -99,8 +99,7 @@ func (o *Option) check(source, text string) error {
 	return nil
 }
 
-// setDefault sets the option's value to its default. A default that is a description is not
-// set.
+// setDefault sets the option's value to its default.
 func (o *Option) setDefault() {
 	if o.Default != "" {
 		_ = o.value().Set(o.Default)

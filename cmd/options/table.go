@@ -1,12 +1,14 @@
 package options
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner/guard"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // The options that replace the command: they print help or the version.
@@ -105,9 +107,9 @@ func (v *Values) lockOptions() []Option {
 			Usage: "wait for processes that the command leaves behind, instead of ending them"},
 
 		{Name: "ttl", Common: true, Group: losing, Value: &v.TTL, Default: "15s", Usage: "if this host dies, free the lock after `DURATION`; this is the length of the lease"},
-		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end; 0 sends nothing before KILL"},
-		{Name: "kill-after", Common: true, Short: "k", Group: losing, Value: &v.KillAfter, Default: "5s, less if the ttl is under 15s",
-			Usage: "send KILL `DURATION` after the signal"},
+		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end; 0 sends KILL at once"},
+		{Name: "kill-after", Common: true, Short: "k", Group: losing, Value: v.KillAfter.Limit(1, math.MaxInt64, "more than 0, which would mean never, as with timeout(1)"), Default: timing.KillAfter.String(),
+			Usage: "send KILL `DURATION` after the signal; when the lease is about to end, after a third of the ttl if that is less"},
 		{Name: "on-renew-error", Group: losing, Value: v.OnRenewError.Of("retry", "stop"), Default: "retry",
 			Usage: "when a renewal fails, do `WHAT`: retry while the lease allows, or stop the job at once"},
 	}

@@ -98,7 +98,7 @@ func Quantile(all []time.Duration, q float64) time.Duration {
 
 // measure takes the figures of leases.
 func (f *Figures) measure(terms []*term, ttl time.Duration) {
-	timing := timing.New(ttl, -1)
+	timing := timing.New(ttl, timing.KillAfter)
 	for _, t := range terms {
 		until, ok := t.until()
 		if !ok {

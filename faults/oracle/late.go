@@ -48,7 +48,7 @@ func (k killer) read(line *regexp.Regexp, log string) {
 // each was later than both margins, or was struck by a fault, and one was late. Nothing excuses
 // an overlap otherwise.
 func (v *Verdict) exceeded(t *term, all []killer) (late time.Duration) {
-	x := timing.New(v.options.TTL, -1)
+	x := timing.New(v.options.TTL, timing.KillAfter)
 	for _, k := range all {
 		was := k.late[t.pid]
 		if was <= x.Margin+x.Death && !v.struck(t, k.fault) {

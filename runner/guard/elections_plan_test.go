@@ -84,7 +84,7 @@ func newPlan(seed uint64) plan {
 	ttl := []time.Duration{2, 3, 4, 6, 10, 15, 30}[r.IntN(7)] * time.Second
 	p := plan{
 		seed: seed, hosts: 3 + r.IntN(3), storePPM: ppm(r),
-		timing: timing.New(ttl, -1),
+		timing: timing.New(ttl, timing.KillAfter),
 		hasty:  r.IntN(4) == 0, lax: r.IntN(2) == 0, extends: r.IntN(2) == 0, jittery: r.IntN(3) == 0,
 		length: 20 * ttl,
 	}

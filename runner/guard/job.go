@@ -64,8 +64,10 @@ type job struct {
 	gone      bool
 	unguarded bool          // the guard has failed, and we kill the job
 	answered  bool          // the guard has sent something since the last ping
-	wanted    clock.Instant // the latest deadline that was sent
-	armed     clock.Instant // the latest deadline that was acknowledged
+	extended  clock.Instant // the deadline that renewals move
+	limit     clock.Instant // the one that they do not move
+	wanted    clock.Instant // the deadline that was sent last: the earlier of both
+	armed     clock.Instant // the one that was acknowledged last
 	kill      *time.Timer   // runs until a kill is acknowledged
 	check     *check        // the one that runs, or is being started, or nil
 	checks    int64         // how many there have been
@@ -73,7 +75,7 @@ type job struct {
 
 func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
 	return &job{
-		client: client, onDeath: onDeath, orders: newOrders(), wanted: killBy, armed: killBy,
+		client: client, onDeath: onDeath, orders: newOrders(), extended: killBy, limit: clock.Never, wanted: killBy, armed: killBy,
 		settled: make(chan struct{}), started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
 		suspended: make(chan os.Signal, 1),
 	}
@@ -310,9 +312,8 @@ func (j *job) ping() {
 			silent = 0
 		}
 		j.answered = false
-		wanted := j.wanted
+		j.order(number(kindDeadline, int64(j.wanted)))
 		j.mu.Unlock()
-		j.order(number(kindDeadline, int64(wanted)))
 	}
 	j.fail(errSilent)
 }
@@ -397,10 +398,22 @@ func (j *job) Kill() error {
 
 func (j *job) Extend(killBy clock.Instant) {
 	j.mu.Lock()
-	newer := killBy > j.wanted
-	j.wanted = max(j.wanted, killBy)
-	j.mu.Unlock()
-	if newer {
-		j.order(number(kindDeadline, int64(killBy)))
+	defer j.mu.Unlock()
+	j.extended = max(j.extended, killBy)
+	j.arm()
+}
+
+func (j *job) Limit(killBy clock.Instant) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.limit = min(j.limit, killBy)
+	j.arm()
+}
+
+// arm orders the guard to kill the job at the deadline, if that has moved. The caller holds mu.
+func (j *job) arm() {
+	if at := min(j.extended, j.limit); at != j.wanted {
+		j.wanted = at
+		j.order(number(kindDeadline, int64(at)))
 	}
 }

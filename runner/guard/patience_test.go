@@ -13,7 +13,7 @@ import (
 // smallest margin for a busy machine.
 func TestPatienceFitsIntoTheMargin(t *testing.T) {
 	t.Parallel()
-	if margin := timing.New(timing.MinTTL, -1).Margin; killPatience >= margin {
+	if margin := timing.New(timing.MinTTL, timing.KillAfter).Margin; killPatience >= margin {
 		t.Errorf("patience of %v; want less than the margin of %v", killPatience, margin)
 	}
 }

@@ -241,6 +241,10 @@ func (s *supervisor) listen(g *guard.Client) {
 		case "extend":
 			d, _ := time.ParseDuration(arg)
 			job.Extend(clock.Boot{}.Now().Add(d))
+		case "limit":
+			d, _ := time.ParseDuration(arg)
+			s.say("limit %d", clock.Boot{}.Now().Add(d))
+			job.Limit(clock.Boot{}.Now().Add(d))
 		}
 		s.say("did %s", lines.Text())
 	}

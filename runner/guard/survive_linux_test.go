@@ -85,6 +85,36 @@ func TestExtend(t *testing.T) {
 	r.nothingLeft()
 }
 
+// When leaderrun is frozen in the grace of a stop, the guard kills the job when that is over, and
+// not before, although the lock has no lease, or a renewal was answered meanwhile.
+func TestFrozenInTheGrace(t *testing.T) {
+	t.Parallel()
+	for name, orders := range map[string][]string{"no lease": {"limit 3s"}, "renewed": {"limit 3s", "extend 2h"}, "twice": {"limit 3s", "limit 1h"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trial.Steady(t, func(tb testing.TB, scale int) {
+				r := running(tb, "", hardy["deaf"])
+				for _, order := range orders {
+					r.tell(order)
+					r.said("did " + order)
+				}
+				time.Sleep(time.Duration(scale) * 100 * time.Millisecond) // the guard has read them
+				r.signal(r.leaderrun, syscall.SIGSTOP)
+				until(tb, "the job is dead", func() bool { return len(r.left()) == 0 })
+				switch late := (clock.Boot{}).Now().Sub(clock.Instant(r.number("limit"))); {
+				case late < 0:
+					tb.Errorf("the job was killed %v before the end of the grace", -late)
+				case late > time.Duration(scale)*2*time.Second:
+					tb.Errorf("the job was killed %v after the end of the grace", late)
+				}
+				r.signal(r.leaderrun, syscall.SIGCONT)
+				r.said("gone")
+				r.nothingLeft()
+			})
+		})
+	}
+}
+
 // When the guard is killed, leaderrun kills only the job. leaderrun still holds the lock, and
 // the guard does not release it.
 func TestGuardKilled(t *testing.T) {

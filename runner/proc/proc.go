@@ -70,6 +70,9 @@ type Job interface {
 	Kill() error
 	// Extend moves the moment at which the guard kills the job, in case we cannot.
 	Extend(killBy clock.Instant)
+	// Limit says when the guard kills the job at the latest, however far Extend moves that. A
+	// later moment than one before changes nothing.
+	Limit(killBy clock.Instant)
 	// Exited is closed when the first process has ended. Others may be left.
 	Exited() <-chan struct{}
 	// Suspended receives the signal by which the first process was suspended. A signal that

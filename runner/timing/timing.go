@@ -21,32 +21,44 @@ const (
 // attempts is the number of attempts to renew that may time out before the signal.
 const attempts = 2
 
+// KillAfter is the default of --kill-after. A container's supervisor kills leaderrun, and with it
+// the guard, ten seconds after its own signal, by default.
+const KillAfter = 8 * time.Second
+
 // A Timing says when to renew, and when to signal and to kill if renewals fail.
 type Timing struct {
 	TTL     time.Duration // L: as requested
 	Renew   time.Duration // R: from one renewal to the next
 	Attempt time.Duration // A: time limit of one renewal
-	Grace   time.Duration // G: from the signal to the kill
+	Grace   time.Duration // G: from the signal to the kill, when the lease is about to end
 	Margin  time.Duration // J: how late a busy machine may schedule us
 	Death   time.Duration // X: from SIGKILL until the last process is gone
+
+	// KillAfter is the time from the signal to the kill, when somebody has asked for the stop.
+	// The lease is renewed meanwhile.
+	KillAfter time.Duration
 }
 
-// New derives a timing from a TTL. The defaults scale with it, so that all of them fit: at
-// 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s. G, J and X are never greater than that, R is
-// never greater than 20 s, and A than 10 s. A grace that is not negative replaces G.
-func New(ttl, grace time.Duration) Timing {
-	small := keepalive.Margin(ttl)
+// New derives a timing from a TTL and --kill-after. The parts scale with the TTL, so that all of
+// them fit: at 15 s, R is 3 s, A 2 s, G 5 s, J and X 1 s. J and X are never greater than that, R is
+// never greater than 20 s, and A than 10 s. G is a third of the TTL, and at most killAfter.
+func New(ttl, killAfter time.Duration) Timing {
+	margin := keepalive.Margin(ttl)
 	t := Timing{
-		TTL:     ttl,
-		Renew:   keepalive.Interval(ttl),
-		Attempt: keepalive.Limit(ttl),
-		Grace:   5 * small,
-		Margin:  small,
-		Death:   small,
+		TTL:       ttl,
+		Renew:     keepalive.Interval(ttl),
+		Attempt:   keepalive.Limit(ttl),
+		Margin:    margin,
+		Death:     margin,
+		KillAfter: killAfter,
 	}
-	if grace >= 0 {
-		t.Grace = grace
-	}
+	return t.For(ttl)
+}
+
+// For returns the timing for a lease that the server has granted. If that is shorter than what was
+// requested, it is the grace for which less time is left, perhaps none.
+func (t Timing) For(granted time.Duration) Timing {
+	t.Grace = max(0, min(t.KillAfter, granted/3, keepalive.Trusted(granted)-t.needs()))
 	return t
 }
 
@@ -67,7 +79,7 @@ func before(e clock.Instant, d time.Duration) clock.Instant {
 
 // needs returns the shortest trusted lease into which the timing fits.
 func (t Timing) needs() time.Duration {
-	return t.Renew + attempts*t.Attempt + t.Grace + t.Margin + t.Death
+	return t.Renew + attempts*t.Attempt + t.Margin + t.Death
 }
 
 // CheckTTL returns an error if the TTL is out of range.
@@ -81,48 +93,23 @@ func (t Timing) CheckTTL() error {
 	return nil
 }
 
-// Gate returns an error if a lease is too short to renew, signal and kill in time.
+// Gate returns an error if a lease that was granted is too short to renew and to kill in time. One
+// as long as the TTL never is.
 func (t Timing) Gate(granted time.Duration) error {
 	if keepalive.Trusted(granted) >= t.needs() {
 		return nil
 	}
-	what := "--ttl " + show(t.TTL)
-	if granted != t.TTL {
-		what = fmt.Sprintf("the lease of %v that the server granted (for --ttl %v)", show(granted), show(t.TTL))
-	}
 	unused := granted - granted/1000 - keepalive.Trusted(granted)
 	return &locks.UsageError{What: fmt.Sprintf(
-		"%s is too short: renewing every %s, %d attempts of %s, --kill-after %s and margins of %s need %s; %s",
-		what, show(t.Renew), attempts, show(t.Attempt), show(t.Grace), show(t.Margin+t.Death+unused), show(t.needs()+unused), t.advice(granted))}
+		"the lease of %v that the server granted (for --ttl %v) is too short: renewing every %s, %d attempts of %s and margins of %s need %s; use --ttl %s",
+		show(granted), show(t.TTL), show(t.Renew), attempts, show(t.Attempt), show(t.Margin+t.Death+unused), show(t.needs()+unused), max(granted.Truncate(time.Second), MinTTL))}
 }
 
-// advice returns settings that would pass the gate. A longer --ttl does not help if the
-// server grants less than we request.
-func (t Timing) advice(granted time.Duration) string {
-	if granted < t.TTL {
-		less := max(granted.Truncate(time.Second), MinTTL)
-		return fmt.Sprintf("use --ttl %v and a --kill-after of at most %s", less, show(New(less, -1).Grace))
-	}
-	if ttl := t.enough(); ttl <= MaxTTL {
-		return fmt.Sprintf("use --ttl %v or more, or a shorter --kill-after", ttl)
-	}
-	return "use a shorter --kill-after"
-}
-
-// enough returns the shortest TTL, in whole seconds, with room for our grace. If no TTL has
-// room, it is more than MaxTTL.
-func (t Timing) enough() time.Duration { return Shortest(0, t.Grace) }
-
-// Shortest returns the shortest TTL, in whole seconds, that passes the gate with a grace as
-// for New, and in which an attempt to renew may take at least attempt. If no TTL does, it is
-// more than MaxTTL.
-func Shortest(attempt, grace time.Duration) time.Duration {
+// Shortest returns the shortest TTL, in whole seconds, in which an attempt to renew may take at
+// least attempt. If no TTL does, it is more than MaxTTL.
+func Shortest(attempt time.Duration) time.Duration {
 	ttl := MinTTL
-	for ttl <= MaxTTL {
-		t := New(ttl, grace)
-		if t.Attempt >= attempt && keepalive.Trusted(ttl) >= t.needs() {
-			break
-		}
+	for ttl <= MaxTTL && keepalive.Limit(ttl) < attempt {
 		ttl += time.Second
 	}
 	return ttl

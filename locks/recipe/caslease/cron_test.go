@@ -56,6 +56,7 @@ func (j *job) Gone() bool {
 func (j *job) Close()                          {}
 func (j *job) PID() int                        { return 1 }
 func (j *job) Extend(clock.Instant)            {}
+func (j *job) Limit(clock.Instant)             {}
 func (j *job) Exited() <-chan struct{}         { return j.exited }
 func (j *job) Suspended() <-chan os.Signal     { return nil }
 func (j *job) Exit() proc.Exit                 { return proc.Exit{} }
@@ -80,7 +81,7 @@ func (s *sim) cron(host string, n int, ran func()) error {
 			}
 			return open(ctx, o)
 		},
-		Timing: timing.New(options("").TTL, -1), Signal: syscall.SIGTERM, Clock: clock.Bubble{}, Logger: slog.New(slog.DiscardHandler),
+		Timing: timing.New(options("").TTL, timing.KillAfter), Signal: syscall.SIGTERM, Clock: clock.Bubble{}, Logger: slog.New(slog.DiscardHandler),
 		Starter: func() (proc.Starter, error) {
 			return &job{exited: make(chan struct{}), ran: ran, takes: 3 * time.Second}, nil
 		},
