@@ -32,16 +32,17 @@ func TestLongGrace(t *testing.T) {
 	for name, tt := range map[string]struct {
 		setup func(*rig)
 		did   []string
+		grace time.Duration
 		end   time.Duration
 		why   error // nil: it died of KILL
 	}{
-		"signal":    {func(r *rig) { r.send(seconds(1), syscall.SIGTERM) }, killed, 601 * time.Second, nil},
-		"permanent": {func(r *rig) { r.permanent, r.server.ttl = true, 0; r.send(seconds(1), syscall.SIGTERM) }, killed, 601 * time.Second, nil},
-		"resign":    {asked, killed, 601 * time.Second, new(ResignError)},
-		"runtime":   {func(r *rig) { r.c.MaxRuntime = seconds(1) }, killed, 601 * time.Second, new(TimeoutError)},
-		"leftovers": {func(r *rig) { r.job.begin = forks(seconds(1), 0) }, []string{"1s exit", "1s signal TERM", "10m1s kill", "10m1s the rest ends"}, 601 * time.Second, nil},
+		"signal":    {func(r *rig) { r.send(seconds(1), syscall.SIGTERM) }, killed, 10 * time.Minute, 601 * time.Second, nil},
+		"permanent": {func(r *rig) { r.permanent, r.server.ttl = true, 0; r.send(seconds(1), syscall.SIGTERM) }, killed, 10 * time.Minute, 601 * time.Second, nil},
+		"resign":    {asked, killed, 10 * time.Minute, 601 * time.Second, new(ResignError)},
+		"runtime":   {func(r *rig) { r.c.MaxRuntime = seconds(1) }, killed, 10 * time.Minute, 601 * time.Second, new(TimeoutError)},
+		"leftovers": {func(r *rig) { r.job.begin = forks(seconds(1), 0) }, []string{"1s exit", "1s signal TERM", "10m1s kill", "10m1s the rest ends"}, 10 * time.Minute, 601 * time.Second, nil},
 		// It does not serve, and another host could.
-		"unhealthy": {func(r *rig) { r.health(1); r.c.Health.Retries = 1 }, []string{"10s check", "10s signal TERM", "18s kill", "18s exit"}, seconds(18), new(ResignError)},
+		"unhealthy": {func(r *rig) { r.health(1); r.c.Health.Retries = 1 }, []string{"10s check", "10s signal TERM", "18s kill", "18s exit"}, seconds(8), seconds(18), new(ResignError)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -58,6 +59,9 @@ func TestLongGrace(t *testing.T) {
 				r.warned(notInTime)
 				if limit := r.job.limit.Sub(epoch); limit != tt.end {
 					t.Errorf("the guard kills at %v, want at %v", limit, tt.end)
+				}
+				if all := r.shelf.drains; len(all) != 1 || all[0].Token != token || all[0].Kill-all[0].Since != int64(tt.grace/time.Second) {
+					t.Errorf("others are told %+v", all)
 				}
 			})
 		})

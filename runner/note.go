@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
@@ -43,6 +44,27 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 			return nil, why
 		}
 	}
+}
+
+// draining notes, for others to see, that the job takes its time to stop, until killBy at the
+// latest. It does not wait, and lead waits for it. If the note fails, nothing depends on it.
+func (t *term) draining(since, killBy clock.Instant) {
+	now, wall := t.c.Clock.Now(), time.Now()
+	seconds := func(at clock.Instant) int64 { return wall.Add(at.Sub(now)).Unix() }
+	t.noting.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), t.c.Timing.Attempt)
+		defer cancel()
+		err := locks.Require(ctx, t.lock, "", locks.CanRecord)
+		if err == nil {
+			_, err = t.tryNote(func(record *ledger.Record) error {
+				record.Stopping = &ledger.Stopping{Token: t.grant.Token, Since: seconds(since), Kill: seconds(killBy)}
+				return nil
+			})
+		}
+		if err != nil {
+			t.report.log.Debug("others are not told that the job is stopping", "err", err)
+		}
+	})
 }
 
 // ErrRecord is the error of an invalid record. It is an [locks.ErrUnavailable].

@@ -22,6 +22,7 @@ type shelf struct {
 	write  func(n int) reply // the reply to the n-th SetRecord
 	reads  int
 	writes int
+	drains []ledger.Stopping // what was written about stops
 
 	queue   []locks.Place
 	inspect reply
@@ -48,7 +49,12 @@ func (h *handle) SetRecord(ctx context.Context, text []byte) error {
 		if h.server.free() {
 			return locks.ErrLost
 		}
-		h.rig.note("set record")
+		before, _ := ledger.Read(h.shelf.text)
+		if after, _ := ledger.Read(text); after.Stopping != nil && (before.Stopping == nil || *before.Stopping != *after.Stopping) {
+			h.shelf.drains = append(h.shelf.drains, *after.Stopping)
+		} else {
+			h.rig.note("set record")
+		}
 		h.shelf.text = text
 		return nil
 	})

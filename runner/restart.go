@@ -73,7 +73,7 @@ func (t *term) runJobs() outcome {
 // job returns the task that is the job. It has the terminal that we were started on.
 func (t *term) job() *task {
 	k := t.task(t.c.Command, t.env)
-	k.isJob, k.longest = true, t.c.MaxRuntime
+	k.isJob, k.longest, k.draining = true, t.c.MaxRuntime, t.draining
 	if t.c.Health != nil {
 		k.health = t.checkHealth
 	}

@@ -50,7 +50,7 @@ func TestStrict(t *testing.T) {
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
 		r.did("0s open", "0s acquire", "40s set record", "40s start", "41s exit", "41s signal TERM", "42.993s the rest ends",
-			"43.011s set record", "43.011s release", "43.011s close") // the supervisor looks every 20 ms
+			"43s set record", "43s release", "43s close") // the supervisor looks every 20 ms
 		if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), Clean: true}) {
 			t.Errorf("at the end: got %+v, want a clean term", term)
 		}

@@ -17,6 +17,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
+// brief is how long a job may take to stop before others are told. Most jobs end at once.
+const brief = time.Second
+
 // sickGrace bounds the grace of a job whose health checks fail: it does not serve, and another
 // host could.
 const sickGrace = 8 * time.Second
@@ -63,6 +66,7 @@ type supervisor struct {
 	stopping   bool               // the task was signalled to end
 	stopped    clock.Instant      // when it was signalled first
 	killBy     clock.Instant      // the end of the grace, if stopping
+	tellAt     clock.Instant      // when to tell others that the task is stopping
 	killed     clock.Instant      // when the task was killed; 0: it was not
 	exited     bool               // the first process has ended
 	look       time.Duration      // the pause before the next look for processes that are left
@@ -76,7 +80,7 @@ type supervisor struct {
 func newSupervisor(k *task, job proc.Job) *supervisor {
 	return &supervisor{
 		c: k.c, task: k, log: k.report.log, lease: k.lease, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
-		killBy: clock.Never, limit: clock.Never, received: map[os.Signal]bool{},
+		killBy: clock.Never, tellAt: clock.Never, limit: clock.Never, received: map[os.Signal]bool{},
 	}
 }
 
@@ -212,7 +216,7 @@ func (s *supervisor) beginIfStarted() {
 func (s *supervisor) wake() clock.Instant {
 	next := clock.Never
 	if s.killed == 0 {
-		next = min(s.killBy, s.lease.killAt())
+		next = min(s.killBy, s.tellAt, s.lease.killAt())
 		if !s.stopping {
 			next = min(next, s.lease.signalAt(), s.limit)
 		}
@@ -243,6 +247,10 @@ func (s *supervisor) due() {
 	}
 	if !s.stopping && now >= s.limit {
 		s.end(&TimeoutError{s.task.longest}, s.c.Timing.KillAfter)
+	}
+	if now >= s.tellAt && s.killed == 0 {
+		s.tellAt = clock.Never
+		s.task.draining(s.stopped, s.killBy)
 	}
 	if now >= s.killBy && s.killed == 0 {
 		if s.lost == nil {
@@ -300,6 +308,9 @@ func (s *supervisor) pass(sig os.Signal) {
 func (s *supervisor) stop(sig os.Signal, reason string, grace time.Duration) {
 	if !s.stopping {
 		s.stopping, s.stopped = true, s.c.Clock.Now()
+		if s.lost == nil && s.task.draining != nil {
+			s.tellAt = s.stopped.Add(brief)
+		}
 	}
 	if sig == syscall.Signal(0) { // --signal 0
 		s.kill(reason)

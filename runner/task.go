@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -42,9 +43,11 @@ type task struct {
 	// room waits before another start if the machine is out of tasks. It returns false if
 	// there is no time for one, and an error if the term must end. It may be nil: no start is
 	// repeated.
-	room   func(pause time.Duration) (again bool, err error)
-	health func(proc.Job) *health.Watch // starts the health checks; may be nil
-	tty    Terminal                     // shared with the task; or nil
+	room func(pause time.Duration) (again bool, err error)
+	// draining is called when the task takes its time to stop. It does not wait. It may be nil.
+	draining func(since, killBy clock.Instant)
+	health   func(proc.Job) *health.Watch // starts the health checks; may be nil
+	tty      Terminal                     // shared with the task; or nil
 }
 
 // run runs the task. It returns when nothing of the task is left, except what cannot be

@@ -28,6 +28,7 @@ type term struct {
 	server      func() (*socket.Server, error)
 	closeSocket func()
 	closing     sync.WaitGroup // waits for starters, and the socket, to be closed
+	noting      sync.WaitGroup // waits for draining
 	env         []string       // of the job
 
 	requests   <-chan []byte // to resign; nil: requests are ignored
@@ -90,6 +91,7 @@ func (t *term) lead() outcome {
 	}
 	o := t.runJobs()
 	t.leaving = true
+	t.noting.Wait()
 	t.takeBackAttempt(o)
 	if t.sent == nil && !o.failed() {
 		t.succeeded()

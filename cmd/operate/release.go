@@ -18,15 +18,15 @@ import (
 
 func releaseCommand(e *env.Env) *options.Command {
 	return define(e, "release", "ask the holder to release a lock; with --force, take it away", func(p *operator) ([]options.Option, func(*options.Request) error) {
-		var reason string
+		var d demand
 		var force, yes bool
-		return append(p.resignOptions(&reason),
+		return append(p.resignOptions(&d),
 				options.Option{Name: "force", Group: "Lease and stopping", Value: &force, From: options.Arguments,
 					Usage: "take the lock away from the holder, which then kills its job; another may hold the lock before that"},
 				yesOption(&yes, "Lease and stopping"),
 			), func(*options.Request) error {
 				if !force {
-					return p.resign("leaderrun release", reason)
+					return p.resign("leaderrun release", d)
 				}
 				return p.breakLock(yes)
 			}

@@ -9,7 +9,9 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 	"github.com/leaderrun/leaderrun/runner"
 )
 
@@ -18,35 +20,42 @@ const resignLook = 300 * time.Millisecond
 
 func resignCommand(e *env.Env) *options.Command {
 	return define(e, "resign", "ask the holder to end its job and release the lock, and wait for it", func(p *operator) ([]options.Option, func(*options.Request) error) {
-		var reason string
-		return p.resignOptions(&reason), func(*options.Request) error { return p.resign("leaderrun resign", reason) }
+		var d demand
+		return p.resignOptions(&d), func(*options.Request) error { return p.resign("leaderrun resign", d) }
 	})
 }
 
+// A demand is what an operator wants of a holder.
+type demand struct {
+	reason string
+	noWait bool // do not wait until it has resigned
+}
+
 // resignOptions returns the options of a subcommand that asks a holder to resign.
-func (p *operator) resignOptions(reason *string) []options.Option {
+func (p *operator) resignOptions(d *demand) []options.Option {
 	wait := p.opt.As("wait", "wait up to `DURATION` for the holder to resign; a bare number is seconds")
 	wait.Default = "1m" // longer than a renewal, with which some backends deliver requests, plus the usual grace
 	return []options.Option{
 		p.opt.As("lock", "`NAME` of the lock"),
 		p.opt.As("id", "`ID` shown to the holder (default: host/pid/random)"),
 		wait,
-		{Name: "reason", Group: "Lease and stopping", Value: reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
+		{Name: "no-wait", Group: "Waiting", Value: &d.noWait, From: options.Arguments, Usage: "ask, and do not wait for the holder to resign"},
+		{Name: "reason", Group: "Lease and stopping", Value: &d.reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
 	}
 }
 
 // resign asks the holder to resign. Errors name the given subcommand.
-func (p *operator) resign(command, reason string) error {
+func (p *operator) resign(command string, d demand) error {
 	if err := p.needLock(); err != nil {
 		return err
 	}
-	r, err := p.resignation(command, reason)
+	r, err := p.resignation(command, d)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	ctx := context.Background()
-	said, err := r.demand(ctx)
+	said, err := r.ask(ctx)
 	if err == nil && said == "" {
 		said, err = r.demandSlots(ctx)
 	}
@@ -64,21 +73,22 @@ func (p *operator) resign(command, reason string) error {
 // A resignation is one request to resign.
 type resignation struct {
 	*visit
-	command, reason string
+	command string
+	demand  demand
 }
 
-func (p *operator) resignation(command, reason string) (*resignation, error) {
+func (p *operator) resignation(command string, d demand) (*resignation, error) {
 	v, err := p.visit(command, locks.CanInspect, locks.CanAsk)
 	if err != nil {
 		return nil, err
 	}
-	return &resignation{v, command, reason}, nil
+	return &resignation{v, command, d}, nil
 }
 
-// demand asks the holder and returns a line about the outcome, or "" if the lock is free.
+// ask asks the holder and returns a line about the outcome, or "" if the lock is free.
 // The wait begins when the holder has been asked, so that a slow server does not look like
 // a holder that does not resign.
-func (r *resignation) demand(ctx context.Context) (string, error) {
+func (r *resignation) ask(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
 	switch {
 	case err != nil:
@@ -89,13 +99,20 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
 	}
 	err = r.Request(ctx, func(ctx context.Context) error {
-		return r.Handle.(locks.Asker).Ask(ctx, before.Token, runner.Request{By: r.opt.ID, Reason: r.reason}.Encode())
+		return r.Handle.(locks.Asker).Ask(ctx, before.Token, runner.Request{By: r.opt.ID, Reason: r.demand.reason}.Encode())
 	})
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.opt.Wait.D)
+	if r.demand.noWait {
+		return fmt.Sprintf("%s was asked to resign", holder(before.Status)), nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	wait := r.opt.Wait.D
+	over := time.AfterFunc(wait, cancel)
+	defer over.Stop()
+	told := false  // that the job is stopping
 	var down error // nil if the last look had an answer
 	for {
 		select {
@@ -103,7 +120,7 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 			if down != nil {
 				return "", down
 			}
-			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), r.opt.Wait.D)}
+			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), wait)}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)
@@ -123,5 +140,41 @@ func (r *resignation) demand(ctx context.Context) (string, error) {
 			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.opt.Lock, holder(now.Status)), nil
 		}
 		down = nil
+		if told {
+			continue
+		}
+		if s := r.stopping(ctx, now.Status); s != nil {
+			told = true
+			kill := time.Unix(s.Kill, 0)
+			if err := r.env.Say("%s is stopping since %s; its job is killed at %s at the latest", holder(before.Status), time.Unix(s.Since, 0).Format(time.TimeOnly), kill.Format(time.TimeOnly)); err != nil {
+				return "", err
+			}
+			if left := min(time.Until(kill), time.Duration(s.Kill-s.Since)*time.Second) + slack; !r.opt.Wait.Given && left > wait && over.Reset(left) {
+				wait = left.Round(time.Second)
+			}
+		}
 	}
+}
+
+// slack is how much longer than its job may take we wait for a holder: its last renewal, its hooks
+// and the release.
+const slack = 30 * time.Second
+
+// stopping returns what the holder says about its stop, or nil if it has said nothing.
+func (r *resignation) stopping(ctx context.Context, now locks.Status) (s *ledger.Stopping) {
+	if !r.Can(ctx, locks.CanRecord) {
+		return nil
+	}
+	_ = r.Request(ctx, func(ctx context.Context) error { // whoever may not read it is not told
+		text, err := r.Handle.(locks.Recorder).Record(ctx)
+		if err != nil {
+			return err
+		}
+		record, err := ledger.Read(text)
+		if err == nil {
+			s = view.StoppingOf(record, now)
+		}
+		return err
+	})
+	return s
 }

@@ -58,12 +58,12 @@ func (r *resignation) slotsHeld(ctx context.Context) ([]int, error) {
 // demandSlot asks the holder of one slot.
 func (r *resignation) demandSlot(ctx context.Context, number int) (string, error) {
 	lock := locks.SlotName(r.opt.Lock, number)
-	one, err := r.of(lock).resignation(r.command, r.reason)
+	one, err := r.of(lock).resignation(r.command, r.demand)
 	if err != nil {
 		return "", err
 	}
 	defer one.close()
-	said, err := one.demand(ctx)
+	said, err := one.ask(ctx)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("slot %d: %w", number, err)

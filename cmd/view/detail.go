@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
 // Detail writes all that is known of locks, several lines each.
@@ -58,6 +59,9 @@ func (s Style) facts(l *Lock) (all [][2]string) {
 	add("since", s.moment(l.Since)+began(l.Start), !l.Since.IsZero())
 	add("token", number(l.Token), l.Token != 0)
 	add("lease", s.lease(l), l.TTL != 0 || l.Left != 0)
+	if at := l.Stopping; at != nil {
+		add("stopping", s.stop(at), true)
+	}
 	add("run id", locks.Printable(l.RunID), s.Wide && l.RunID != "")
 	add("resign", "it was started with --no-resign", l.NoResign)
 	add("waiting", waiting(l), l.Waiters > 0)
@@ -65,6 +69,11 @@ func (s Style) facts(l *Lock) (all [][2]string) {
 		add("last run", s.run(r), true)
 	}
 	return all
+}
+
+// stop says how long the job may take to stop.
+func (s Style) stop(at *ledger.Stopping) string {
+	return fmt.Sprintf("since %s, killed at %s at the latest", s.moment(time.Unix(at.Since, 0)), s.moment(time.Unix(at.Kill, 0)))
 }
 
 func process(pid int) string {

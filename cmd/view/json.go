@@ -34,11 +34,19 @@ type JSON struct {
 	Confirm  int64     `json:"confirm_ms,omitempty"` // as in [locks.Status]
 	Start    string    `json:"start,omitempty"`      // clean or takeover
 	NoResign bool      `json:"no_resign,omitempty"`
+	Stopping *Stopping `json:"stopping,omitempty"`
 	Waiters  int       `json:"waiters"`
 	Queue    []Waiter  `json:"queue,omitempty"` // the next in line first
 	LastRun  *LastRun  `json:"last_run,omitempty"`
 	Details  []string  `json:"details,omitempty"`
 	Odd      []string  `json:"odd,omitempty"` // what makes no sense
+}
+
+// Stopping says that the holder's job was asked to stop, and has not ended at once. The times are
+// by the holder's clock.
+type Stopping struct {
+	Since time.Time `json:"since"`
+	Kill  time.Time `json:"kill"` // when it is killed at the latest
 }
 
 // A Waiter is a waiter in a queue.
@@ -77,6 +85,9 @@ func (l *Lock) JSON() JSON {
 	if l.Left != 0 {
 		left := l.Left.Milliseconds()
 		j.LeftMS, j.Confirm = &left, l.Confirm.Milliseconds()
+	}
+	if s := l.Stopping; s != nil {
+		j.Stopping = &Stopping{time.Unix(s.Since, 0).UTC(), time.Unix(s.Kill, 0).UTC()}
 	}
 	for _, p := range l.Queue {
 		j.Queue = append(j.Queue, Waiter{locks.Printable(p.Holder), p.Since, p.Priority})

@@ -15,6 +15,8 @@ type Lock struct {
 	Name string
 	locks.State
 	Last *Run // the last successful run with --once-per; nil: none is known
+	// Stopping says that the holder's job was asked to stop; nil: it is not known to be.
+	Stopping *ledger.Stopping
 	// Odd describes, for people, what makes no sense in what is stored.
 	Odd []string
 }
@@ -68,6 +70,7 @@ func newLock(name string, state locks.State, record []byte, now time.Time) Lock 
 		l.Odd = append(l.Odd, err.Error())
 		return l
 	}
+	l.Stopping = StoppingOf(r, l.Status)
 	if spec, run, ok := r.Last(); ok {
 		if run.At < 0 || run.At > lastSecond {
 			run.At = 0
@@ -76,6 +79,14 @@ func newLock(name string, state locks.State, record []byte, now time.Time) Lock 
 		l.Last = &Run{run, spec}
 	}
 	return l
+}
+
+// StoppingOf returns what the present holder says about its stop, or nil.
+func StoppingOf(r *ledger.Record, now locks.Status) *ledger.Stopping {
+	if s := r.Stopping; now.Held && s != nil && s.Token == now.Token && 0 <= s.Since && s.Since <= s.Kill && s.Kill < lastSecond {
+		return s
+	}
+	return nil
 }
 
 // lastSecond is the end of the year 9999, after which JSON has no times.

@@ -110,3 +110,24 @@ func TestSlots(t *testing.T) {
 		t.Errorf("the second slot has %d waiters; they are shown with the first", all[2].Waiters)
 	}
 }
+
+// TestStopping: what the record says of a stop counts for the term that wrote it, and for no other.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	for record, want := range map[string]bool{
+		`{"v":1,"stopping":{"token":7,"since":100,"kill":108}}`: true,
+		`{"v":1,"stopping":{"token":6,"since":100,"kill":108}}`: false,
+		`{"v":1,"stopping":{"token":7,"since":100,"kill":99}}`:  false,
+		`{"v":1,"stopping":{"token":7,"since":-1,"kill":9e17}}`: false,
+		`{"v":1}`: false,
+	} {
+		state := locks.State{Status: locks.Status{Held: true, Holder: "x", Token: 7}}
+		if l := newLock("a", state, []byte(record), now); (l.Stopping != nil) != want {
+			t.Errorf("%s: got %+v", record, l.Stopping)
+		}
+		state.Held = false
+		if l := newLock("a", state, []byte(record), now); l.Stopping != nil {
+			t.Errorf("%s, of a free lock: got %+v", record, l.Stopping)
+		}
+	}
+}

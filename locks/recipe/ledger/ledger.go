@@ -7,7 +7,8 @@
 //	 "runs":[{"spec":"0 0 * * *","floor":1774656000,
 //	          "done":[{"slot":1774742400,"by":"host/17/89ab","at":1774742431,"token":7}]}],
 //	 "slots":{"1":{"n":2,"token":8}},
-//	 "term":{"token":9,"ttl_ns":15000000000,"clean":true}}
+//	 "term":{"token":9,"ttl_ns":15000000000,"clean":true},
+//	 "stopping":{"token":9,"since":1774742500,"kill":1774742530}}
 //
 // Other fields, which later versions may add, are kept as they are. What is read is not
 // trusted: whoever can lead can write it.
@@ -32,6 +33,8 @@ type Record struct {
 	Term  *Term        // the last one; nil: unknown
 	Slots map[int]Slot // by number, 0 to locks.MaxSlot
 
+	Stopping *Stopping // what the last holder that took its time to stop has said; nil: nothing
+
 	runs  []history // the schedule used last is last
 	other map[string]json.RawMessage
 }
@@ -47,6 +50,14 @@ type Term struct {
 type Slot struct {
 	N     int    `json:"n"` // 0 to locks.MaxSlot
 	Token uint64 `json:"token"`
+}
+
+// Stopping says that a job was asked to stop, and has not ended at once. The times are seconds
+// since 1970 by the holder's wall clock.
+type Stopping struct {
+	Token uint64 `json:"token"` // of the term
+	Since int64  `json:"since"`
+	Kill  int64  `json:"kill"` // when it is killed at the latest
 }
 
 // Read parses a record. An empty text is an empty record.
@@ -72,7 +83,7 @@ func (r *Record) decode(text []byte) error {
 		return err
 	}
 	v := 0
-	for name, to := range map[string]any{"v": &v, "runs": &r.runs, "term": &r.Term, "slots": &r.Slots} {
+	for name, to := range map[string]any{"v": &v, "runs": &r.runs, "term": &r.Term, "slots": &r.Slots, "stopping": &r.Stopping} {
 		if err := r.take(name, to); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -145,6 +156,9 @@ func (r *Record) encode() ([]byte, error) {
 	}
 	if len(r.Slots) > 0 {
 		all["slots"] = r.Slots
+	}
+	if r.Stopping != nil {
+		all["stopping"] = r.Stopping
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
