@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-
 )
 
 // The fields of Kubernetes' types that the example uses. Their own module takes a minute
@@ -24,8 +23,8 @@ type (
 			Strategy struct {
 				Type          string
 				RollingUpdate struct {
-					MaxSurge       int `yaml:"maxSurge"`
-					MaxUnavailable int `yaml:"maxUnavailable"`
+					MaxSurge       string `yaml:"maxSurge"`
+					MaxUnavailable string `yaml:"maxUnavailable"`
 				} `yaml:"rollingUpdate"`
 			}
 			Selector labelSelector
@@ -61,6 +60,14 @@ type (
 		Containers []podContainer
 		Volumes    []volume
 	}
+	probe struct {
+		HTTPGet struct {
+			Path, Port string
+		} `yaml:"httpGet"`
+		PeriodSeconds    int `yaml:"periodSeconds"`
+		TimeoutSeconds   int `yaml:"timeoutSeconds"`
+		FailureThreshold int `yaml:"failureThreshold"`
+	}
 	podContainer struct {
 		Name, Image   string
 		Command, Args []string
@@ -69,15 +76,9 @@ type (
 			Name          string
 			ContainerPort int `yaml:"containerPort"`
 		}
-		LivenessProbe struct {
-			HTTPGet struct {
-				Path, Port string
-			} `yaml:"httpGet"`
-			PeriodSeconds    int `yaml:"periodSeconds"`
-			TimeoutSeconds   int `yaml:"timeoutSeconds"`
-			FailureThreshold int `yaml:"failureThreshold"`
-		} `yaml:"livenessProbe"`
-		Resources struct {
+		LivenessProbe  probe `yaml:"livenessProbe"`
+		ReadinessProbe probe `yaml:"readinessProbe"`
+		Resources      struct {
 			Requests, Limits map[string]string
 		}
 		SecurityContext struct {
@@ -185,6 +186,9 @@ func TestDeploymentRuns(t *testing.T) {
 		})
 		if c.leads() != (i == leader) {
 			t.Errorf("%d leads, but %d says that it does", leader, i)
+		}
+		if ready, _ := c.get(spec.ReadinessProbe.HTTPGet.Path); (ready == 200) != (i == leader) {
+			t.Errorf("%d leads, and %d is ready: %d", leader, i, ready)
 		}
 	}
 	want := fmt.Sprintf("worker: node-%d/worker-%[1]d works", leader)

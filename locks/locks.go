@@ -115,6 +115,9 @@ type Options struct {
 	Priority int
 	// NoResign is stored with the holder, for Status.NoResign.
 	NoResign bool
+	// Advertise is stored with the holder, for Status.Advertise. It has at most MaxAdvertise
+	// bytes.
+	Advertise string
 	// Logger receives what an operator may want to know. Renewals are logged as Debug,
 	// transitions as Info, retries as Warn. Nil discards.
 	Logger *slog.Logger
@@ -122,6 +125,9 @@ type Options struct {
 	// and each time it learns more about that. It must not block.
 	Waiting func(Waiting)
 }
+
+// MaxAdvertise is the maximum length of what a holder publishes, in bytes.
+const MaxAdvertise = 100
 
 // MaxPriority is the greatest priority; the least is its negative.
 const MaxPriority = 1000
@@ -159,6 +165,8 @@ type Status struct {
 	Waiters int           `json:"waiters,omitempty"`
 	// NoResign reports whether the holder ignores requests to resign.
 	NoResign bool `json:"no_resign,omitempty"`
+	// Advertise is what the holder publishes for others, such as its address.
+	Advertise string `json:"advertise,omitempty"`
 	// Start is how the term began: StartClean, StartTakeover, or "" if unknown.
 	Start string `json:"start,omitempty"`
 }

@@ -65,8 +65,8 @@ func (a *attempt) waiting(lock locks.Lock, w locks.Waiting) {
 		return
 	}
 	if newHolder {
-		cp.report.log.Info("waiting", "leader", locks.Printable(w.Status.Holder))
-		cp.report.emit(event.Event{Kind: event.Waiting, Class: event.ClassHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
+		cp.report.log.Info("waiting", "holder", locks.Printable(w.Status.Holder))
+		cp.report.emit(event.Event{Kind: event.Waiting, Holder: locks.Printable(w.Status.Holder), Class: event.ClassHeld, Reason: (&locks.HeldError{Status: w.Status}).Error()})
 	}
 	if cp.confirm && w.Status.Confirm == 0 {
 		cp.limit.cancel() // somebody holds the lock after all

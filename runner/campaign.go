@@ -36,8 +36,7 @@ type campaign struct {
 // campaign waits for the lock as long as it may. It returns the term, or why we did not
 // get the lock.
 func (c *Config) campaign(ctx context.Context) (*term, error) {
-	report := reporter{c.Events, c.Logger, event.Event{Version: event.Version, Lock: c.Lock, Holder: c.Holder, RunID: c.RunID}}
-	cp := &campaign{c: c, report: report, standby: newStandby(), outage: outage{}}
+	cp := &campaign{c: c, report: c.reporter(), standby: newStandby(), outage: outage{}}
 	cp.answers = answers.New(c.Clock, c.Timing.TTL, c.ConnectTimeout)
 	t, err := cp.wait(ctx)
 	if c.CampaignEnded != nil {

@@ -40,6 +40,10 @@ func ClassOf(err error) string {
 		return event.ClassRuntime
 	case isA[*ResignError](err):
 		return event.ClassResigned
+	case isA[*SkippedError](err):
+		return event.ClassDone
+	case errors.Is(err, locks.ErrHeld):
+		return event.ClassHeld
 	case isOut(err):
 		return event.ClassTasks
 	case errors.Is(err, proc.ErrUnguarded):

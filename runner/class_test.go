@@ -43,7 +43,7 @@ func TestEventClasses(t *testing.T) {
 		"signal":      {func(r *rig) { r.job.on = deaf; r.send(seconds(2), syscall.SIGTERM) }, "signalled/signal killed/signal"},
 		"leftovers":   {func(r *rig) { r.job.begin = forks(seconds(2), 0) }, "signalled/leftovers"},
 		"max runtime": {func(r *rig) { r.c.MaxRuntime = time.Second }, "signalled/runtime"},
-		"resigned":    {func(r *rig) { r.at(time.Second, func() { r.asked <- Request{}.Encode() }) }, "signalled/resigned"},
+		"resigned":    {func(r *rig) { r.at(time.Second, func() { r.asked <- Request{}.Encode() }) }, "resigned/resigned signalled/resigned"},
 		"partition": {func(r *rig) { r.job.on, r.renew = deaf, silentAfter(0) },
 			"renew_failed/timeout lost/expired signalled/expired renew_failed/timeout killed/expired"},
 		"loss": {func(r *rig) {

@@ -45,7 +45,7 @@ func Scrubbed(env, secrets []string) []string {
 // environment returns the environment of the job: ours, with the variables of our lease
 // instead of those of a leaderrun around us. LEADERRUN_SOCKET is added later.
 func (c *Config) environment(secrets []string, token uint64, slot int) []string {
-	env := without(c.Command.Env, "LEADERRUN_SOCKET")
+	env := without(c.Command.Env, "LEADERRUN_SOCKET", "LEADERRUN_EXIT_STATUS")
 	if c.ScrubEnv {
 		env = Scrubbed(env, secrets)
 	}

@@ -39,7 +39,7 @@ func (t *term) runElected() error {
 	case errors.Is(o.err, syscall.E2BIG): // so is the job's environment, on any host
 		return fmt.Errorf("--on-elected: %w", o.err)
 	case o.failed():
-		return t.report.resigned("--on-elected failed: " + o.failure().Error())
+		return t.report.resigned(event.ClassFailed, "--on-elected failed: "+o.failure().Error())
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (t *term) runLost(lost error, last bool) {
 	if !t.elected || t.c.Hooks.Lost.Path == "" {
 		return
 	}
-	k := newHook(t.c, t.report, t.lock, "lost", t.c.Hooks.Lost, hookEnv(t.env, "lost", lost.Error(), ""))
+	k := newHook(t.c, t.report, t.lock, "lost", t.c.Hooks.Lost, hookEnv(t.withStatus(), "lost", lost.Error(), ""))
 	k.signals = t.c.Signals
 	if !last {
 		k.heartbeat = t.c.Heartbeat
@@ -77,9 +77,17 @@ func (t *term) runLost(lost error, last bool) {
 
 // runHook runs a hook under the lease.
 func (t *term) runHook(name string, command proc.Command, reason string) outcome {
-	k := t.task(command, hookEnv(t.env, name, reason, t.c.Holder))
+	k := t.task(command, hookEnv(t.withStatus(), name, reason, t.c.Holder))
 	k.becomeHook(name)
 	return t.run(k)
+}
+
+// withStatus returns the environment of the job, with its exit status if it has run.
+func (t *term) withStatus() []string {
+	if t.status == "" {
+		return t.env
+	}
+	return with(t.env, "LEADERRUN_EXIT_STATUS="+t.status)
 }
 
 // newHook returns a hook that runs under no lease.

@@ -44,7 +44,7 @@ func (t *term) skipIfDone() error {
 	}
 	if run, done := record.Done(t.c.Once.Schedule, t.c.Once.Window); done {
 		skipped := &SkippedError{t.c.Once.Label, run}
-		t.report.emit(event.Event{Kind: event.Skipped, Reason: skipped.Error()})
+		t.report.emit(event.Event{Kind: event.Skipped, Class: event.ClassDone, Reason: skipped.Error()})
 		return skipped
 	}
 	return nil

@@ -17,6 +17,7 @@ type outcome struct {
 	sent       os.Signal     // the signal that ended us, or nil
 	began      clock.Instant // when the task was started; 0: it was not started
 	unkillable bool          // processes of it are left that we could not kill
+	status     string        // the exit status of the first process; "" if it is unknown
 }
 
 func (o outcome) failed() bool { return o.err != nil || o.exit.Status() != 0 }

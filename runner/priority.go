@@ -23,7 +23,7 @@ func (c *Config) outranked(ctx context.Context, lock locks.Lock) error {
 	}
 	for _, place := range state.Queue {
 		if place.Priority > *c.Priority {
-			c.Logger.Info("stepping back", "leader", locks.Printable(place.Holder), "priority", place.Priority)
+			c.Logger.Info("stepping back", "holder", locks.Printable(place.Holder), "priority", place.Priority)
 			return &locks.HeldError{Status: locks.Status{Held: true, Holder: place.Holder, RunID: place.RunID}}
 		}
 	}

@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 	"unicode/utf8"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
@@ -19,6 +21,23 @@ type reporter struct {
 	about event.Event // the fields that all events have
 }
 
+// reporter returns the reporter of the run.
+func (c *Config) reporter() reporter {
+	return reporter{c.Events, c.Logger, event.Event{Version: event.Version, Lock: c.Lock, ID: c.Holder, RunID: c.RunID}}
+}
+
+// notRun reports why the job was never started.
+func (r reporter) notRun(err error) {
+	e := event.Event{Kind: event.NotRun, Class: ClassOf(err), Reason: err.Error()}
+	if held, ok := errors.AsType[*locks.HeldError](err); ok {
+		e.Holder, e.Reason = locks.Printable(held.Status.Holder), held.Error()
+	}
+	if resigned, ok := errors.AsType[*ResignError](err); ok {
+		e.Class = resigned.Class
+	}
+	r.emit(e)
+}
+
 // ofHook returns the reporter of a hook.
 func (r reporter) ofHook(name string) reporter {
 	r.log, r.about.Hook = r.log.With("hook", name), name
@@ -31,7 +50,7 @@ func (r reporter) emit(e event.Event) {
 		return
 	}
 	e.Version, e.Time = r.about.Version, time.Now()
-	e.Lock, e.Holder, e.RunID = r.about.Lock, r.about.Holder, r.about.RunID
+	e.Lock, e.ID, e.RunID = r.about.Lock, r.about.ID, r.about.RunID
 	e.Token, e.Slot, e.Hook = r.about.Token, r.about.Slot, r.about.Hook
 	if len(e.Reason) > maxReason {
 		cut := maxReason

@@ -23,8 +23,8 @@ func (r *rig) eventLines() []string {
 	defer r.mu.Unlock()
 	var lines []string
 	for _, e := range r.events {
-		before := e.Kind == event.Waiting || e.Kind == event.Unavailable
-		if e.Lock != "nightly" || e.Holder != "host/1/a" || before != (e.Token == 0) || !before && e.Token != token {
+		before := e.Kind == event.Waiting || e.Kind == event.Unavailable || e.Kind == event.NotRun
+		if e.Lock != "nightly" || e.ID != "host/1/a" || before != (e.Token == 0) || !before && e.Token != token {
 			r.t.Errorf("got %+v", e)
 		}
 		line := fmt.Sprintf("%v %s", e.Time.Sub(r.start), e.Kind)
@@ -61,9 +61,9 @@ func TestEvents(t *testing.T) {
 			[]string{acquired, started, "2s exited pid=4711 code=3", "2s released"}},
 		{"wait", func(r *rig) {
 			r.acquire = []acquisition{fails(errDown), waits(seconds(1), "bob", waits(seconds(1), "bob", waits(seconds(1), "eve\x1b", fails(errDenied))))}
-		}, []string{`0s unavailable: acquire "nightly" on model: connection refused`, "* waiting: held by bob", `* waiting: held by eve\x1b`}},
+		}, []string{`0s unavailable: acquire "nightly" on model: connection refused`, "* waiting: held by bob", `* waiting: held by eve\x1b`, "* not_run: acquire on : not yours"}},
 		{"not guarded", func(r *rig) { r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrUnguarded } },
-			[]string{acquired, "0s lost: lost: the job would not be guarded", "0s released"}},
+			[]string{acquired, "0s lost: lost: the job would not be guarded", "0s released", "0s not_run: lost: the job would not be guarded"}},
 		{"signal", func(r *rig) { r.send(seconds(2), syscall.SIGINT) },
 			[]string{acquired, started, "2s signalled INT: leaderrun received it", "2s exited pid=4711 code=130", "2s released"}},
 		{"signal ignored", func(r *rig) { r.job.on = deaf; r.send(seconds(2), syscall.SIGTERM) },
@@ -141,8 +141,8 @@ func TestFirstRenewalFailsAtOnce(t *testing.T) {
 func TestEventJSON(t *testing.T) {
 	t.Parallel()
 	code := 0
-	line, err := json.Marshal(event.Event{Version: event.Version, Time: time.Unix(0, 0).UTC(), Kind: event.Exited, Lock: "a", Holder: "b", Token: 7, PID: 1, Code: &code})
-	want := `{"v":1,"time":"1970-01-01T00:00:00Z","event":"exited","lock":"a","holder":"b","token":7,"pid":1,"code":0}`
+	line, err := json.Marshal(event.Event{Version: event.Version, Time: time.Unix(0, 0).UTC(), Kind: event.Exited, Lock: "a", ID: "b", Token: 7, PID: 1, Code: &code})
+	want := `{"v":1,"time":"1970-01-01T00:00:00Z","event":"exited","lock":"a","id":"b","token":7,"pid":1,"code":0}`
 	if err != nil || string(line) != want {
 		t.Errorf("got %s, %v; want %s", line, err, want)
 	}

@@ -9,7 +9,10 @@ import (
 
 // A ResignError says why we released the lock, and ended the job, although the lease was
 // ours.
-type ResignError struct{ Reason string }
+type ResignError struct {
+	Reason string
+	Class  string // of the reason: event.ClassResigned if somebody has asked
+}
 
 func (e *ResignError) Error() string { return e.Reason }
 
@@ -58,7 +61,7 @@ func (t *term) resignFor(request []byte) error {
 		}
 		return nil
 	}
-	return t.report.resigned(reason)
+	return t.report.resigned(event.ClassResigned, reason)
 }
 
 func short(s string) string {
@@ -69,8 +72,8 @@ func short(s string) string {
 }
 
 // resigned reports why the lock will be released, and returns a *ResignError.
-func (r reporter) resigned(reason string) error {
+func (r reporter) resigned(class, reason string) error {
 	r.log.Info("resigning", "err", reason)
-	r.emit(event.Event{Kind: event.Resigned, Reason: reason})
-	return &ResignError{reason}
+	r.emit(event.Event{Kind: event.Resigned, Class: class, Reason: reason})
+	return &ResignError{reason, class}
 }

@@ -58,6 +58,7 @@ func (t *term) runJobs() outcome {
 			return o
 		case t.c.Restart.GiveUpAfter > 0 && failures >= t.c.Restart.GiveUpAfter:
 			t.gaveUp = true
+			t.report.emit(event.Event{Kind: event.Resigned, Class: event.ClassFailed, Reason: fmt.Sprintf("the job has failed %d times in a row", failures)})
 			t.report.log.Warn("the job keeps failing here; giving up the lock", "failures", failures)
 			return o
 		}

@@ -117,6 +117,15 @@ func Run(ctx context.Context, c Config) (Exit, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
 	}
+	exit, ran, err := c.run(ctx)
+	if err != nil && !ran && !isA[*OuterError](err) {
+		c.reporter().notRun(err)
+	}
+	return exit, err
+}
+
+// run is Run without the event of a job that was never started; ran says that it was.
+func (c *Config) run(ctx context.Context) (exit Exit, ran bool, err error) {
 	if c.Serve == nil {
 		c.Serve = socket.Serve
 	}
@@ -127,17 +136,18 @@ func Run(ctx context.Context, c Config) (Exit, error) {
 	}
 	for {
 		if err := c.rest(ctx, wait); err != nil {
-			return Exit{}, err
+			return Exit{}, ran, err
 		}
 		c.bound()
 		t, err := c.campaign(ctx)
 		if err != nil {
-			return Exit{}, err
+			return Exit{}, ran, err
 		}
 		c.worked = true
 		o := t.serve()
+		ran = ran || t.began != 0
 		if t.isLast(o) || ctx.Err() != nil {
-			return o.exit, o.err
+			return o.exit, ran, o.err
 		}
 		wait = t.pause(&pause, o)
 		t.rejoining(wait, o)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -113,7 +114,7 @@ func (s *supervisor) supervise() {
 		case request := <-requests:
 			s.end(s.task.resignFor(request), s.c.Timing.KillAfter)
 		case err := <-unhealthy:
-			s.end(s.task.report.resigned(err.Error()), min(s.c.Timing.KillAfter, sickGrace))
+			s.end(s.task.report.resigned(event.ClassUnhealthy, err.Error()), min(s.c.Timing.KillAfter, sickGrace))
 		case <-quit:
 			quit = nil
 			s.end(errNoWait, s.c.Timing.Grace)
@@ -427,6 +428,9 @@ func (s *supervisor) beat() {
 // that ended by itself ended under the lock only if the lease was still ours.
 func (s *supervisor) outcome() outcome {
 	o := outcome{sent: s.sent, began: s.began, unkillable: s.unkillable}
+	if s.exited && s.startErr == nil && !s.notStarted {
+		o.status = strconv.Itoa(s.job.Exit().Status())
+	}
 	if err := s.lease.lost(); err != nil && s.startErr == nil {
 		s.lose(err)
 	}

@@ -39,6 +39,7 @@ type term struct {
 	leaving    bool          // the term is ending, and starts no other job
 	elected    bool          // --on-elected had its turn: the other hooks may run
 	gaveUp     bool          // the job failed too often
+	status     string        // the exit status of the job; "" if it is unknown
 	unkillable bool          // processes of a task are left that we could not kill
 	sent       os.Signal     // the signal that ends us, or nil
 	ignored    bool          // an invalid request was logged
@@ -158,6 +159,9 @@ func (t *term) run(k *task) outcome {
 	}
 	if o.began != 0 {
 		t.roomBy = 0
+	}
+	if k.isJob {
+		t.status = o.status
 	}
 	if o.sent != nil {
 		t.sent = o.sent

@@ -10,7 +10,7 @@ import (
 
 // Messages returns the settings of the console.
 func (v *Values) Messages() output.Settings {
-	return output.Settings{Verbose: int(v.Verbose), Quiet: v.Quiet, JSON: v.LogFormat.Value == "json", Lock: v.Lock, Backend: known.RedactText(v.Backend), Holder: v.ID}
+	return output.Settings{Verbose: int(v.Verbose), Quiet: v.Quiet, JSON: v.LogFormat.Value == "json", Lock: v.Lock, Backend: known.RedactText(v.Backend), ID: v.ID}
 }
 
 // Timing says when to renew, to signal and to kill.

@@ -44,6 +44,7 @@ type Values struct {
 	Splay, MinHold, MaxRuntime Duration
 
 	Rejoin, NoResign              bool
+	Advertise                     string
 	Restart                       Choice
 	RestartDelay, RestartMaxDelay Duration
 	GiveUpAfter, Priority         Number
@@ -141,6 +142,7 @@ func (v *Values) serviceOptions() []Option {
 		{Name: "give-up-after", Group: group, Value: v.GiveUpAfter.in("number", 0, 1_000_000),
 			Usage: "after `N` failures in a row, give up the lock so that another host can try (default: never)"},
 		{Name: "no-resign", Group: group, Value: &v.NoResign, Usage: "refuse requests of leaderrun resign"},
+		{Name: "advertise", Group: group, Value: &v.Advertise, Usage: "publish `TEXT`, such as an address, for whoever asks who holds the lock: status, watch and /leader show it"},
 		{Name: "notify-job", Group: group, Value: &v.NotifyJob,
 			Usage: "let the job, not leaderrun, send READY=1 to systemd; requires NotifyAccess=all in its unit"},
 		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000),

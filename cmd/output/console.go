@@ -46,7 +46,7 @@ type Settings struct {
 	Quiet   bool
 	JSON    bool
 
-	Lock, Backend, Holder string // attributes of each message in JSON; a password is removed
+	Lock, Backend, ID string // attributes of each message in JSON; a password is removed
 }
 
 // NewConsole returns a Console that prints to w, which may be a terminal.
@@ -103,7 +103,7 @@ func (c *Console) newLogger(level slog.Level, s Settings) *slog.Logger {
 	h := &handler{out: c, level: level}
 	if c.set.JSON {
 		h.json = slog.NewJSONHandler(c, &slog.HandlerOptions{Level: level, ReplaceAttr: spellDurations})
-		h.attrs = []slog.Attr{slog.String("lock", s.Lock), slog.String("backend", locks.RedactText(s.Backend)), slog.String("holder", s.Holder)}
+		h.attrs = []slog.Attr{slog.String("lock", s.Lock), slog.String("backend", locks.RedactText(s.Backend)), slog.String("id", s.ID)}
 	}
 	return slog.New(h)
 }

@@ -43,7 +43,7 @@ func TestJSONLogger(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	c := testConsole(&b)
-	log := c.Start(Settings{Lock: "x", Backend: "etcd://u:opensesame@h", Holder: "me", JSON: true})
+	log := c.Start(Settings{Lock: "x", Backend: "etcd://u:opensesame@h", ID: "me", JSON: true})
 	log.Warn("retry", "left", 3*time.Second, "err", errors.New("why\nso"))
 	c.Fail(&hinted{errors.New("bad"), "do it"})
 	c.Fail(errors.New("bad"))
@@ -54,7 +54,7 @@ func TestJSONLogger(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &o); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		if o["lock"] != "x" || o["backend"] != "etcd://u:xxxxx@h" || o["holder"] != "me" {
+		if o["lock"] != "x" || o["backend"] != "etcd://u:xxxxx@h" || o["id"] != "me" {
 			t.Errorf("got %q", line)
 		}
 		got = append(got, o)
@@ -73,11 +73,11 @@ func TestJSONKeysStandOnce(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	c := testConsole(&b)
-	log := c.Start(Settings{Lock: "x", Backend: "etcd", Holder: "me", JSON: true})
+	log := c.Start(Settings{Lock: "x", Backend: "etcd", ID: "me", JSON: true})
 	c.Event(event.Event{Kind: event.Acquired, Token: 7, Slot: 2})
-	log.With("backend", "etcd://h", "lock", "x#2", "slot", 2).Warn("a message", "holder", "other", "token", 8, "err", "why")
+	log.With("backend", "etcd://h", "lock", "x#2", "slot", 2).Warn("a message", "id", "other", "token", 8, "err", "why")
 	c.Flush()
-	const want = `"level":"WARN","msg":"a message","lock":"x","backend":"etcd","holder":"me","slot":2,"token":8,"err":"why"}` + "\n"
+	const want = `"level":"WARN","msg":"a message","lock":"x","backend":"etcd","id":"me","slot":2,"token":8,"err":"why"}` + "\n"
 	if _, got, _ := strings.Cut(b.String(), ","); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -64,7 +64,7 @@ func TestEventsToADescriptor(t *testing.T) {
 	l.Write(event.Event{Kind: event.Started, Lock: "x"})
 	l.Close()
 	got, err := os.ReadFile(f.Name())
-	if want := `{"v":0,"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","holder":""}` + "\n"; err != nil || string(got) != want {
+	if want := `{"v":0,"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","id":""}` + "\n"; err != nil || string(got) != want {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}
 }

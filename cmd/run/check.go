@@ -33,6 +33,8 @@ func (s *session) check(r *options.Request) error {
 		return locks.Usagef("--restart-delay %v is longer than --restart-max-delay %v", s.opt.RestartDelay.D, s.opt.RestartMaxDelay.D)
 	case s.opt.GiveUpAfter.N > 0 && s.opt.Restart.Value == "no":
 		return output.WithHint(locks.Usagef("--give-up-after needs --restart"), "add --restart on-failure")
+	case len(s.opt.Advertise) > locks.MaxAdvertise || locks.Printable(s.opt.Advertise) != s.opt.Advertise:
+		return locks.Usagef("--advertise %s: at most %d bytes that can be printed", output.Quote(s.opt.Advertise), locks.MaxAdvertise)
 	case how && s.opt.HealthCmd+s.opt.HealthHTTP+s.opt.HealthTCP == "":
 		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health-cmd, --health-http or --health-tcp")
 	}

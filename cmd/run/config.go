@@ -113,6 +113,7 @@ func (s *session) open(ctx context.Context, backend *url.URL, logger *slog.Logge
 		RunID:          runID,
 		Priority:       s.opt.Priority.N,
 		NoResign:       s.opt.NoResign,
+		Advertise:      s.opt.Advertise,
 		Logger:         logger,
 		Waiting:        waiting,
 	}

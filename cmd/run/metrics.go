@@ -37,7 +37,7 @@ type exporter struct {
 
 // exporter starts the program, if an option asks for it.
 func (s *session) exporter(log *slog.Logger) (*exporter, error) {
-	open := feed.Open{Lock: s.opt.Lock, Holder: s.opt.ID, Version: s.env.Version}
+	open := feed.Open{Lock: s.opt.Lock, ID: s.opt.ID, Advertise: s.opt.Advertise, Version: s.env.Version}
 	var err error
 	if open.Listen, err = listenAddress(s.opt.MetricsListen); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (e *exporter) renewed(r keepalive.Renewal) {
 }
 
 func (e *exporter) waiting(w locks.Waiting) {
-	e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Position: w.Position}})
+	e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Advertise: locks.Printable(w.Status.Advertise), Position: w.Position}})
 }
 
 // alive returns runner.Config.Heartbeat: it does what service does, which is nil without a

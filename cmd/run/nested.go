@@ -149,5 +149,6 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command, secr
 	if err != nil {
 		return true, err
 	}
+	s.reported = true // it has run
 	return true, output.ExitWith(exit.Status())
 }

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,14 @@ func Command(e *env.Env) *options.Command {
 			return v.Table(), func(r *options.Request) error {
 				s := &session{env: e, opt: v}
 				defer s.end()
-				if err := s.begin(); err != nil {
-					return err
+				err := s.begin()
+				if err == nil {
+					err = s.run(r)
 				}
-				return s.run(r)
+				if err != nil && !s.reported {
+					s.notRun(err)
+				}
+				return err
 			}
 		},
 	}
@@ -55,6 +60,8 @@ type session struct {
 	opt    *options.Values
 	before map[int]uint64 // our children from before all that we start; see [guard.Begin]
 	guard  *guard.Client  // of the first job; nil: not begun, or in use
+
+	reported bool // whatever comes of the run, others report it
 
 	admitted func()        // says that the processes have their threads; nil: they were not begun
 	waited   time.Duration // until there was room for them
@@ -146,6 +153,19 @@ func (s *session) run(r *options.Request) error {
 		return s.exit(s.explain(err))
 	}
 	return exitLike(exit)
+}
+
+// notRun reports a run that has ended before it campaigned.
+func (s *session) notRun(err error) {
+	events, unopened := output.OpenEvents(s.opt.Events)
+	if unopened != nil {
+		return // err is what counts
+	}
+	events.Write(event.Event{
+		Version: event.Version, Time: s.env.Now(), Kind: event.NotRun, Lock: s.opt.Lock, ID: cmp.Or(s.opt.ID, env.NewID()),
+		Class: runner.ClassOf(err), Reason: err.Error(),
+	})
+	_ = events.Close() // the same
 }
 
 // command returns the argument vector to run, and names the lock after it if the lock has
@@ -279,5 +299,6 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 		<-signals.ready
 		line.Wipe()
 	}
+	s.reported = true
 	return runner.Run(context.Background(), c)
 }

@@ -78,7 +78,7 @@ func (s *service) event(e event.Event) {
 	}
 	switch e.Kind {
 	case event.Restarting:
-		s.manager.Tell(status("leading as %s; the job will be started again: %s", e.Holder, e.Reason))
+		s.manager.Tell(status("leading as %s; the job will be started again: %s", e.ID, e.Reason))
 	case event.Rejoining:
 		s.manager.Tell(status("waiting for lock %q; the last term ended: %s", s.lock, e.Reason))
 	case event.Waiting:
@@ -86,7 +86,7 @@ func (s *service) event(e event.Event) {
 	case event.Unavailable:
 		s.manager.Tell(status("waiting for lock %q: %s", s.lock, e.Reason))
 	case event.Started:
-		s.started(status("leading as %s with token %d", e.Holder, e.Token))
+		s.started(status("leading as %s with token %d", e.ID, e.Token))
 	case event.Lost:
 		reason := strings.TrimPrefix(e.Reason, locks.ErrLost.Error()+": ")
 		s.stop(status("stopping: leadership was lost: %s", reason))

@@ -47,7 +47,7 @@ func testService(t *testing.T, env ...string) (*service, func() []string) {
 
 func TestServiceMessages(t *testing.T) {
 	t.Parallel()
-	started := event.Event{Kind: event.Started, Holder: "host/1/a", Token: 7}
+	started := event.Event{Kind: event.Started, ID: "host/1/a", Token: 7}
 	lost := event.Event{Kind: event.Lost, Reason: "lost: no renewal was acknowledged in time"}
 	signalled := event.Event{Kind: event.Signalled, Signal: "TERM", Reason: "leaderrun received it"}
 	killed := event.Event{Kind: event.Killed, Reason: "the grace is over"}

@@ -62,6 +62,7 @@ func (s Style) facts(l *Lock) (all [][2]string) {
 	if at := l.Stopping; at != nil {
 		add("stopping", s.stop(at), true)
 	}
+	add("advertise", locks.Printable(l.Advertise), l.Advertise != "")
 	add("run id", locks.Printable(l.RunID), s.Wide && l.RunID != "")
 	add("resign", "it was started with --no-resign", l.NoResign)
 	add("waiting", waiting(l), l.Waiters > 0)

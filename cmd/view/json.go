@@ -21,25 +21,26 @@ type Report struct {
 // JSON is a lock. Unknown fields are omitted. Others wrote the texts, so characters that
 // cannot be printed are escaped.
 type JSON struct {
-	Lock     string    `json:"lock"`
-	State    string    `json:"state"` // free, held or lapsed
-	Holder   string    `json:"holder,omitempty"`
-	RunID    string    `json:"run_id,omitempty"`
-	Host     string    `json:"host,omitempty"`
-	PID      int       `json:"pid,omitempty"`
-	Since    time.Time `json:"since,omitzero"` // by the holder's clock
-	Token    uint64    `json:"token,omitempty"`
-	TTLMS    int64     `json:"ttl_ms,omitempty"`
-	LeftMS   *int64    `json:"left_ms,omitempty"`    // what was left of the lease when we looked
-	Confirm  int64     `json:"confirm_ms,omitempty"` // as in [locks.Status]
-	Start    string    `json:"start,omitempty"`      // clean or takeover
-	NoResign bool      `json:"no_resign,omitempty"`
-	Stopping *Stopping `json:"stopping,omitempty"`
-	Waiters  int       `json:"waiters"`
-	Queue    []Waiter  `json:"queue,omitempty"` // the next in line first
-	LastRun  *LastRun  `json:"last_run,omitempty"`
-	Details  []string  `json:"details,omitempty"`
-	Odd      []string  `json:"odd,omitempty"` // what makes no sense
+	Lock      string    `json:"lock"`
+	State     string    `json:"state"` // free, held or lapsed
+	Holder    string    `json:"holder,omitempty"`
+	RunID     string    `json:"run_id,omitempty"`
+	Host      string    `json:"host,omitempty"`
+	PID       int       `json:"pid,omitempty"`
+	Since     time.Time `json:"since,omitzero"` // by the holder's clock
+	Token     uint64    `json:"token,omitempty"`
+	TTLMS     int64     `json:"ttl_ms,omitempty"`
+	LeftMS    *int64    `json:"left_ms,omitempty"`    // what was left of the lease when we looked
+	Confirm   int64     `json:"confirm_ms,omitempty"` // as in [locks.Status]
+	Start     string    `json:"start,omitempty"`      // clean or takeover
+	NoResign  bool      `json:"no_resign,omitempty"`
+	Advertise string    `json:"advertise,omitempty"` // what the holder publishes
+	Stopping  *Stopping `json:"stopping,omitempty"`
+	Waiters   int       `json:"waiters"`
+	Queue     []Waiter  `json:"queue,omitempty"` // the next in line first
+	LastRun   *LastRun  `json:"last_run,omitempty"`
+	Details   []string  `json:"details,omitempty"`
+	Odd       []string  `json:"odd,omitempty"` // what makes no sense
 }
 
 // Stopping says that the holder's job was asked to stop, and has not ended at once. The times are
@@ -79,7 +80,7 @@ func (l *Lock) JSON() JSON {
 	j := JSON{
 		Lock: l.Name, State: l.Is(),
 		Holder: locks.Printable(l.Holder), RunID: locks.Printable(l.RunID), Host: locks.Printable(l.Host), PID: l.PID,
-		Since: l.Since, Token: l.Token, TTLMS: l.TTL.Milliseconds(), Start: locks.Printable(l.Start), NoResign: l.NoResign,
+		Since: l.Since, Token: l.Token, TTLMS: l.TTL.Milliseconds(), Start: locks.Printable(l.Start), NoResign: l.NoResign, Advertise: locks.Printable(l.Advertise),
 		Waiters: l.Waiters,
 	}
 	if l.Left != 0 {

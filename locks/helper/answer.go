@@ -95,6 +95,7 @@ func (s *server) options(r *request) (*url.URL, locks.Options, error) {
 		RunID:          r.RunID,
 		Priority:       r.Priority,
 		NoResign:       r.NoResign,
+		Advertise:      r.Advertise,
 		PID:            r.PID,
 		Logger:         s.log,
 		Waiting:        s.nowWaiting,

@@ -68,6 +68,7 @@ func openRequest(url string, o locks.Options, level string) request {
 		LogLevel:       level,
 		Priority:       o.Priority,
 		NoResign:       o.NoResign,
+		Advertise:      o.Advertise,
 		PID:            o.PID,
 	}
 }

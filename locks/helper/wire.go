@@ -76,6 +76,7 @@ type request struct {
 	LogLevel       string        `json:"log_level,omitempty"`
 	Priority       int           `json:"priority,omitempty"`
 	NoResign       bool          `json:"no_resign,omitempty"`
+	Advertise      string        `json:"advertise,omitempty"`
 	PID            int           `json:"pid,omitempty"`
 	Term           string        `json:"term,omitempty"`
 	Place          string        `json:"place,omitempty"`

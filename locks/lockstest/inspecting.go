@@ -47,7 +47,7 @@ func (k *contender) isReported(st locks.Status, how string) {
 	if k.e.c.Anonymous {
 		return
 	}
-	if st.Holder != k.o.Holder || st.RunID != k.o.RunID || st.NoResign != k.o.NoResign {
+	if st.Holder != k.o.Holder || st.RunID != k.o.RunID || st.NoResign != k.o.NoResign || st.Advertise != k.o.Advertise {
 		k.e.Errorf("%q is held by %+v, and %s: got %+v", k.o.Name, k.o, how, st)
 	}
 	if pid := cmp.Or(k.o.PID, os.Getpid()); st.PID != 0 && st.PID != pid {
@@ -68,7 +68,7 @@ func inspectReports(e *env) {
 	w.sees(nil)
 	e.clean()
 	o := e.options("a")
-	o.NoResign, o.PID = true, 1<<20+7
+	o.NoResign, o.PID, o.Advertise = true, 1<<20+7, "10.0.0.7:8080, \"a\""
 	a := e.openWith(e.u, o)
 	a.hold()
 	stop := a.keep()

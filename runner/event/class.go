@@ -13,6 +13,8 @@ const (
 	ClassUnavailable = "unavailable" // the backend could not be reached
 	ClassDenied      = "denied"      // the backend denied permission
 	ClassLost        = "lost"        // the lock is somebody else's, or its session has gone
+	ClassDone        = "done"        // the job has already run in its window
+	ClassUnhealthy   = "unhealthy"   // its health checks fail
 	ClassHeld        = "held"        // somebody else holds the lock
 	ClassLeftovers   = "leftovers"   // processes are left after the first one has ended
 	ClassElected     = "elected"     // the campaign during which a hook ran has ended

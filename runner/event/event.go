@@ -29,6 +29,7 @@ const (
 	Released      Kind = "released"       // the lock was released
 	ReleaseFailed Kind = "release_failed" // the lock was not released, and is free when its lease ends
 	Rejoining     Kind = "rejoining"      // the term is over, and another campaign follows
+	NotRun        Kind = "not_run"        // the run has ended, and the job was never started
 )
 
 // Version is the version of the schema. It changes if a field or a kind is removed or gets
@@ -41,8 +42,9 @@ type Event struct {
 	Time    time.Time `json:"time"`
 	Kind    Kind      `json:"event"`
 	Lock    string    `json:"lock"`
-	Holder  string    `json:"holder"`
-	RunID   string    `json:"run,omitempty"` // as in locks.Status
+	ID      string    `json:"id"`               // ours, which others see as the holder
+	RunID   string    `json:"run,omitempty"`    // as in locks.Status
+	Holder  string    `json:"holder,omitempty"` // who holds the lock instead of us
 	Token   uint64    `json:"token,omitempty"`
 	Slot    int       `json:"slot,omitempty"` // 0: the lock has no slots
 	Hook    string    `json:"hook,omitempty"` // the event is about this hook, not about the job

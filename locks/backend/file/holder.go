@@ -22,13 +22,14 @@ type holder struct {
 	Version string    `json:"leaderrun"`
 	RunID   string    `json:"run_id"`
 
-	NoResign bool   `json:"no_resign"`
-	Start    string `json:"start"` // as in [locks.Status]
+	NoResign  bool   `json:"no_resign"`
+	Advertise string `json:"advertise"`
+	Start     string `json:"start"` // as in [locks.Status]
 }
 
 func newHolder(o locks.Options, now time.Time) holder {
 	host, _ := os.Hostname() // for people only; may be ""
-	return holder{ID: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign}
+	return holder{ID: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign, Advertise: o.Advertise}
 }
 
 // encode returns h as JSON, with its texts cut so that an entry fits in its block even if
@@ -36,7 +37,7 @@ func newHolder(o locks.Options, now time.Time) holder {
 // encoding/json in a process takes 0.1 ms.
 func (h holder) encode() string {
 	b := []byte(`{"holder":`)
-	b = appendQuoted(b, cut(h.ID, 400))
+	b = appendQuoted(b, cut(h.ID, 300))
 	b = append(b, `,"host":`...)
 	b = appendQuoted(b, cut(h.Host, 100))
 	b = append(b, `,"pid":`...)
@@ -49,6 +50,10 @@ func (h holder) encode() string {
 	b = appendQuoted(b, cut(h.RunID, 64))
 	if h.NoResign {
 		b = append(b, `,"no_resign":true`...)
+	}
+	if h.Advertise != "" {
+		b = append(b, `,"advertise":`...)
+		b = appendQuoted(b, cut(h.Advertise, locks.MaxAdvertise))
 	}
 	if h.Start != "" {
 		b = append(b, `,"start":`...)
@@ -75,8 +80,9 @@ func (e entry) status() locks.Status {
 		Since:  h.Since,
 		Token:  e.token,
 
-		NoResign: h.NoResign,
-		Start:    h.Start,
+		NoResign:  h.NoResign,
+		Advertise: cut(h.Advertise, locks.MaxAdvertise),
+		Start:     h.Start,
 	}
 }
 

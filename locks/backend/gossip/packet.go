@@ -40,18 +40,19 @@ type packet struct {
 
 // A label is what a candidate says about itself, for people to read.
 type label struct {
-	Holder   string        `json:"holder,omitempty"`
-	RunID    string        `json:"run_id,omitempty"`
-	Host     string        `json:"host,omitempty"`
-	PID      int           `json:"pid,omitempty"`
-	Since    time.Time     `json:"since,omitzero"`
-	TTL      time.Duration `json:"ttl_ns,omitempty"`
-	NoResign bool          `json:"no_resign,omitempty"`
+	Holder    string        `json:"holder,omitempty"`
+	RunID     string        `json:"run_id,omitempty"`
+	Host      string        `json:"host,omitempty"`
+	PID       int           `json:"pid,omitempty"`
+	Since     time.Time     `json:"since,omitzero"`
+	TTL       time.Duration `json:"ttl_ns,omitempty"`
+	NoResign  bool          `json:"no_resign,omitempty"`
+	Advertise string        `json:"advertise,omitempty"`
 }
 
 func newLabel(o locks.Options) *label {
 	host, _ := os.Hostname() // empty if unknown
-	l := &label{Holder: cut(o.Holder), RunID: cut(o.RunID), Host: cut(host), PID: o.PID, TTL: o.TTL, NoResign: o.NoResign}
+	l := &label{Holder: cut(o.Holder), RunID: cut(o.RunID), Host: cut(host), PID: o.PID, TTL: o.TTL, NoResign: o.NoResign, Advertise: cut(o.Advertise)}
 	if l.PID == 0 {
 		l.PID = os.Getpid()
 	}
@@ -65,7 +66,7 @@ func (l *label) status() locks.Status {
 	if l == nil {
 		return locks.Status{}
 	}
-	return locks.Status{Holder: l.Holder, RunID: l.RunID, Host: l.Host, PID: l.PID, Since: l.Since, TTL: l.TTL, NoResign: l.NoResign}
+	return locks.Status{Holder: l.Holder, RunID: l.RunID, Host: l.Host, PID: l.PID, Since: l.Since, TTL: l.TTL, NoResign: l.NoResign, Advertise: l.Advertise}
 }
 
 // A look asks a voter what it knows about a lock. It changes nothing.

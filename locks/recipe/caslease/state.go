@@ -52,9 +52,10 @@ type state struct {
 
 	Renewals uint64 `json:"renewals,omitempty"` // rises with each renewal, so that each changes the cell
 
-	NoResign bool   `json:"no_resign,omitempty"`
-	Start    string `json:"start,omitempty"`  // as in [locks.Status]
-	Broken   string `json:"broken,omitempty"` // if an operator broke the term: the nonce of that operation
+	NoResign  bool   `json:"no_resign,omitempty"`
+	Advertise string `json:"advertise,omitempty"`
+	Start     string `json:"start,omitempty"`  // as in [locks.Status]
+	Broken    string `json:"broken,omitempty"` // if an operator broke the term: the nonce of that operation
 }
 
 func (s state) ttl() time.Duration { return time.Duration(s.TTLms) * time.Millisecond }
@@ -65,7 +66,7 @@ func newState(o locks.Options, nonce string, ttl time.Duration, token uint64) st
 	return state{
 		Is: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token,
 		Holder: fit(o.Holder, maxHolder), Host: fit(host, maxHost), PID: cmp.Or(o.PID, os.Getpid()), RunID: cut(o.RunID, maxRunID), Version: fit(o.Version, maxVersion),
-		Since: time.Now().UTC().Truncate(time.Millisecond), NoResign: o.NoResign,
+		Since: time.Now().UTC().Truncate(time.Millisecond), NoResign: o.NoResign, Advertise: cut(o.Advertise, locks.MaxAdvertise),
 	}
 }
 

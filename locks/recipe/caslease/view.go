@@ -46,7 +46,7 @@ func (v *view) status() locks.Status {
 		return locks.Status{}
 	}
 	st := v.state
-	s := locks.Status{Held: true, Holder: st.Holder, RunID: st.RunID, Host: st.Host, PID: st.PID, Since: st.Since, TTL: st.ttl(), Token: st.Token, NoResign: st.NoResign}
+	s := locks.Status{Held: true, Holder: st.Holder, RunID: st.RunID, Host: st.Host, PID: st.PID, Since: st.Since, TTL: st.ttl(), Token: st.Token, NoResign: st.NoResign, Advertise: st.Advertise}
 	if st.Start == locks.StartClean || st.Start == locks.StartTakeover {
 		s.Start = st.Start // older versions of leaderrun did not write it
 	}

@@ -23,8 +23,9 @@ type label struct {
 	TTL     string    `json:"ttl,omitempty"`  // as time.Duration prints it
 	Version string    `json:"version,omitempty"`
 
-	Priority int  `json:"priority,omitempty"`
-	NoResign bool `json:"no_resign,omitempty"`
+	Priority  int    `json:"priority,omitempty"`
+	NoResign  bool   `json:"no_resign,omitempty"`
+	Advertise string `json:"advertise,omitempty"`
 }
 
 // NewLabel returns the label of a run whose wait or term begins now.
@@ -33,7 +34,7 @@ func NewLabel(o locks.Options) []byte {
 	b, err := json.Marshal(label{
 		Holder: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), RunID: o.RunID, Version: o.Version,
 		Since: time.Now().UTC().Truncate(time.Millisecond), TTL: o.TTL.String(),
-		Priority: o.Priority, NoResign: o.NoResign,
+		Priority: o.Priority, NoResign: o.NoResign, Advertise: o.Advertise,
 	})
 	if err != nil {
 		panic("queue: a label of strings and numbers cannot be encoded: " + err.Error())
@@ -60,7 +61,7 @@ func ReadPlace(data []byte) locks.Place {
 func (h *Head) status() locks.Status {
 	b := readLabel(h.Label)
 	s := locks.Status{Held: true, Token: h.Token}
-	s.Holder, s.RunID, s.Host, s.PID, s.Since, s.NoResign = b.Holder, b.RunID, b.Host, max(b.PID, 0), b.Since, b.NoResign
+	s.Holder, s.RunID, s.Host, s.PID, s.Since, s.NoResign, s.Advertise = b.Holder, b.RunID, b.Host, max(b.PID, 0), b.Since, b.NoResign, b.Advertise
 	if ttl, err := time.ParseDuration(b.TTL); err == nil && ttl > 0 {
 		s.TTL = ttl
 	}

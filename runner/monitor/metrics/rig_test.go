@@ -36,7 +36,7 @@ type rig struct {
 func newRig(t *testing.T, open feed.Open) *rig {
 	t.Helper()
 	c := &fakeClock{now: seconds(1000)}
-	open.Lock, open.Holder, open.Version = "nightly", "host/1/a", "v1"
+	open.Lock, open.ID, open.Version = "nightly", "host/1/a", "v1"
 	s := newState(c, feed.Line{At: c.now, Open: &open})
 	return &rig{s, newRegistry(s), t, c}
 }

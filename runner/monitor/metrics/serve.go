@@ -19,6 +19,7 @@ func newServer(s *state, from prometheus.Gatherer) *http.Server {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(from, promhttp.HandlerOpts{MaxRequestsInFlight: 8}))
 	mux.HandleFunc("GET /healthz", s.serveHealth)
 	mux.HandleFunc("GET /leader", s.serveLeader)
+	mux.HandleFunc("GET /is-leader", s.serveIsLeader)
 	return &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -55,31 +56,47 @@ func (s *state) serveHealth(w http.ResponseWriter, _ *http.Request) {
 // A leader is the answer to the question who leads. Name is as in the answer of
 // Kubernetes' sidecar leader-elector, which has nothing else.
 type leader struct {
-	Name     string     `json:"name"` // the holder's id, or "" if it is not known
-	Lock     string     `json:"lock"`
-	IsLeader bool       `json:"is_leader"` // the holder is the leaderrun that was asked
-	Holder   string     `json:"holder"`    // our own id, whoever leads
-	Token    uint64     `json:"token,omitempty"`
-	Deadline *time.Time `json:"deadline,omitempty"` // the end of the time in which the lease is certainly ours, by our own clock
-	LeftMS   *int64     `json:"left_ms,omitempty"`
-	Position int        `json:"position,omitempty"` // our place in the queue
+	Name      string     `json:"name"` // the holder's id, or "" if it is not known
+	Lock      string     `json:"lock"`
+	IsLeader  bool       `json:"is_leader"`           // the holder is the leaderrun that was asked
+	ID        string     `json:"id"`                  // our own, whoever leads
+	Holder    string     `json:"holder"`              // as Name
+	Advertise string     `json:"advertise,omitempty"` // what the holder publishes
+	Token     uint64     `json:"token,omitempty"`
+	Deadline  *time.Time `json:"deadline,omitempty"` // the end of the time in which the lease is certainly ours, by our own clock
+	LeftMS    *int64     `json:"left_ms,omitempty"`
+	Position  int        `json:"position,omitempty"` // our place in the queue
 }
 
 func (s *state) leader() leader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := leader{Lock: s.open.Lock, Holder: s.open.Holder}
+	l := leader{Lock: s.open.Lock, ID: s.open.ID}
 	if !s.leads() {
-		l.Name, l.Position = locks.Printable(s.waiting.Holder), s.waiting.Position
+		l.Name, l.Advertise, l.Position = locks.Printable(s.waiting.Holder), locks.Printable(s.waiting.Advertise), s.waiting.Position
+		l.Holder = l.Name
 		return l
 	}
-	l.Name, l.IsLeader, l.Token = s.open.Holder, true, s.token
+	l.Name, l.Holder, l.Advertise, l.IsLeader, l.Token = s.open.ID, s.open.ID, s.open.Advertise, true, s.token
 	if s.deadline != 0 {
 		left := s.left().Milliseconds()
 		at := time.Now().Add(s.left()).Round(time.Millisecond)
 		l.Deadline, l.LeftMS = &at, &left
 	}
 	return l
+}
+
+// serveIsLeader answers 200 while the lease is certainly ours, and else 503, as a readiness probe
+// and a load balancer need it.
+func (s *state) serveIsLeader(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	leads := s.leads()
+	s.mu.Unlock()
+	if !leads {
+		http.Error(w, "no", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("yes\n")) // the client may be gone
 }
 
 func (s *state) serveLeader(w http.ResponseWriter, _ *http.Request) {

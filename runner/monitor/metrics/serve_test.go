@@ -70,7 +70,7 @@ func TestLeader(t *testing.T) {
 		}
 		return l
 	}
-	if got := r.get("GET", "/leader").Body.String(); got != `{"name":"","lock":"nightly","is_leader":false,"holder":"host/1/a"}`+"\n" {
+	if got := r.get("GET", "/leader").Body.String(); got != `{"name":"","lock":"nightly","is_leader":false,"id":"host/1/a","holder":""}`+"\n" {
 		t.Errorf("got %s", got)
 	}
 	r.learn(feed.Line{At: r.time.Now(), Waiting: &feed.Waiting{Holder: "bob\x1b", Position: 3}})
@@ -126,5 +126,25 @@ func TestServerHasLimits(t *testing.T) {
 	}
 	if s.MaxHeaderBytes <= 0 || s.MaxHeaderBytes > http.DefaultMaxHeaderBytes {
 		t.Errorf("headers may have %d bytes", s.MaxHeaderBytes)
+	}
+}
+
+// TestIsLeader: a probe learns by the status alone who leads, and what the holder publishes.
+func TestIsLeader(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{Advertise: "10.0.0.7:8080"})
+	if code := r.get("GET", "/is-leader").Code; code != http.StatusServiceUnavailable {
+		t.Errorf("before the term: %d", code)
+	}
+	r.learn(feed.Line{At: r.time.Now(), Waiting: &feed.Waiting{Holder: "bob", Advertise: "bob:80"}})
+	if got := r.get("GET", "/leader").Body.String(); !strings.Contains(got, `"holder":"bob","advertise":"bob:80"`) {
+		t.Errorf("got %s", got)
+	}
+	r.acquired()
+	if code := r.get("GET", "/is-leader").Code; code != http.StatusOK {
+		t.Errorf("in the term: %d", code)
+	}
+	if got := r.get("GET", "/leader").Body.String(); !strings.Contains(got, `"advertise":"10.0.0.7:8080"`) {
+		t.Errorf("got %s", got)
 	}
 }

@@ -28,11 +28,12 @@ type Line struct {
 
 // An Open describes the run, and says what to export.
 type Open struct {
-	Listen  string `json:"listen,omitempty"` // an address, or ""
-	File    string `json:"file,omitempty"`   // the file to write, or ""
-	Lock    string `json:"lock"`
-	Holder  string `json:"holder"` // our id
-	Version string `json:"version"`
+	Listen    string `json:"listen,omitempty"` // an address, or ""
+	File      string `json:"file,omitempty"`   // the file to write, or ""
+	Lock      string `json:"lock"`
+	ID        string `json:"id"` // ours
+	Advertise string `json:"advertise,omitempty"`
+	Version   string `json:"version"`
 }
 
 // A Renewal is one attempt to renew the lease.
@@ -44,8 +45,9 @@ type Renewal struct {
 
 // A Waiting says whom we wait for.
 type Waiting struct {
-	Holder   string `json:"holder,omitempty"`
-	Position int    `json:"position,omitempty"` // our place in the queue, from 1, or 0 if it is not known
+	Holder    string `json:"holder,omitempty"`
+	Advertise string `json:"advertise,omitempty"`
+	Position  int    `json:"position,omitempty"` // our place in the queue, from 1, or 0 if it is not known
 }
 
 // Alive is sent each AlivePeriod. A run counts as healthy for AliveLimit after each line.
