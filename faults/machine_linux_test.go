@@ -178,12 +178,19 @@ func (m *machine) command(k task) *host.Cmd {
 		args := append(peer.args(m.c.t, m.Addrs()[0]), work...)
 		cmd = m.Command(args[0], args[1:]...)
 	} else {
-		args := []string{"-v", "-l", lockName, "--ttl", ttl.String(), "-k", "0.5", "--connect-timeout", "2", "--containment", k.containment}
+		grace := "0.5"
+		if k.manner == "draining" {
+			grace = "30"
+		}
+		args := []string{"-v", "-l", lockName, "--ttl", ttl.String(), "-k", grace, "--connect-timeout", "2", "--containment", k.containment}
 		if m.events != "" {
 			args = append(args, "--events", m.events)
 		}
 		if k.manner == "stopping" || k.manner == "suspended" {
 			args = append(args, "--max-runtime", "4")
+		}
+		if k.manner == "draining" {
+			args = append(args, "--max-runtime", "0.5")
 		}
 		if m.c.plan.strict {
 			args = append(args, "--takeover", "strict")

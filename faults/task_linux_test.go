@@ -67,7 +67,7 @@ var manners = []choice[manner]{
 	{2, manner{"headless", brief}}, {2, manner{"headless", long}}, {2, manner{"detaching", long}},
 	{1, manner{"crowding", brief}}, {2, manner{"crowding", long}},
 	{1, manner{"flapping", brief}}, {2, manner{"flapping", long}},
-	{2, manner{hiding, long}}, {6, manner{"pooling", long}},
+	{2, manner{hiding, long}}, {4, manner{"pooling", long}}, {2, manner{"draining", long}},
 }
 
 // draw draws the next task of a host, from those manners whose names match.
@@ -76,7 +76,7 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 	for !jobs.MatchString(m.name) {
 		m = pick(r, manners)
 	}
-	if p.peer != nil && (several(m.name) || m.name == "stopping" || m.name == "suspended") {
+	if p.peer != nil && (several(m.name) || slices.Contains([]string{"stopping", "suspended", "draining"}, m.name)) {
 		m.name = "obedient" // a peer leaves the former behind, and waits forever for the latter
 	}
 	return task{

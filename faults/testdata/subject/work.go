@@ -26,6 +26,7 @@ const (
 	forking   = "forking"   // the same, and the process replaces itself again and again
 	stopping  = "stopping"  // stops itself on the way
 	suspended = "suspended" // stops at TERM, instead of ending
+	draining  = "draining"  // ends a while after TERM
 	beheaded  = "headless"  // its first thread has ended
 	detaching = "detaching" // leaves a process behind as leaving does, whose first thread has ended
 	hiding    = "hiding"    // leaves a process behind that is another user's
@@ -44,6 +45,9 @@ var left = map[string]func() (int, error){
 	"flap":     flap,
 	"pool":     pool,
 }
+
+// drain is how long a draining job goes on: for several leases.
+const drain = 20 * time.Second
 
 // How often a job writes to the register, and asks for the end of its lease.
 const (
@@ -152,6 +156,8 @@ func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
 		case <-signals:
 			switch manner {
 			case deaf:
+			case draining:
+				over, signals = time.After(drain), nil
 			case suspended:
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			default:
