@@ -22,6 +22,9 @@ func (t *term) handOver(o outcome) {
 		t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: event.ClassLeftovers, Reason: "processes of the job survive SIGKILL"})
 		return
 	}
+	if t.keeps {
+		return
+	}
 	if t.marked && t.lease.lost() == nil {
 		t.markClean()
 	}

@@ -17,7 +17,7 @@ func (c *Config) lasts() bool { return c.Rejoin || c.Restart.OnFailure || c.Rest
 func (t *term) isLast(o outcome) bool {
 	cl := o.class()
 	rejoin := t.c.Rejoin || t.starved(o) && !t.c.Try && t.c.Clock.Now().Add(minPause) < t.c.startBy
-	return !rejoin || t.sent != nil || t.unkillable || cl.final && !cl.lost
+	return !rejoin || t.sent != nil || t.unkillable || t.keeps || cl.final && !cl.lost
 }
 
 // rejoining reports that another campaign follows the term.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 func (r *rig) strict(clean bool) {
 	r.c.Strict = true
 	r.acquire = []acquisition{unclean}
-	record := &ledger.Record{Term: &ledger.Term{Token: 3, TTL: int64(40 * time.Second), Clean: clean}}
+	record := &ledger.Record{Term: &ledger.Term{Token: 3, TTL: int64(40 * time.Second), By: "bob", Clean: clean}}
 	text, err := record.Encode()
 	if err != nil {
 		r.t.Fatal(err)
@@ -41,7 +42,7 @@ func TestStrict(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.strict(false)
 		r.job.begin = func(j *job) {
-			if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl)}) {
+			if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), By: "host/1/a"}) {
 				t.Errorf("at the start: got %+v, want our term", term)
 			}
 			forks(time.Second, 0)(j)
@@ -51,7 +52,7 @@ func TestStrict(t *testing.T) {
 		r.ended(exit, err, proc.Exit{})
 		r.did("0s open", "0s acquire", "40s set record", "40s start", "41s exit", "41s signal TERM", "42.993s the rest ends",
 			"43s set record", "43s release", "43s close") // the supervisor looks every 20 ms
-		if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), Clean: true}) {
+		if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), By: "host/1/a", Clean: true}) {
 			t.Errorf("at the end: got %+v, want a clean term", term)
 		}
 	})
@@ -106,7 +107,7 @@ func TestStrictIsBounded(t *testing.T) {
 		r.send(seconds(3600), syscall.SIGTERM)
 		exit, err := r.run()
 		r.signalled(exit, err, syscall.SIGTERM)
-		r.did("0s open", "0s acquire", "1h0m0s release", "1h0m0s close")
+		r.did("0s open", "0s acquire", "1h0m0s set record", "1h0m0s release", "1h0m0s close")
 		if got := r.attr("wait"); got != timing.MaxTTL.String() {
 			t.Errorf("waits for %s, want %v", got, timing.MaxTTL)
 		}
@@ -128,8 +129,8 @@ func (r *rig) attr(key string) (value string) {
 	return value
 }
 
-// Anything that ends the term ends the wait. The record stays as it was, because nothing ran
-// under our lease, but perhaps under the previous one.
+// Anything that ends the term ends the wait. The record says that the previous term has not
+// certainly ended, although the lock is released.
 func TestStrictWaitEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*rig)
@@ -147,13 +148,85 @@ func TestStrictWaitEnds(t *testing.T) {
 				if !errors.Is(err, test.want) && !sameType(err, test.want) {
 					t.Errorf("got %v, want %T", err, test.want)
 				}
-				r.did("0s open", "0s acquire", "10s release", "10s close")
-				if term := r.recorded().Term; term.Token != 3 || term.Clean {
+				lost := errors.Is(test.want, locks.ErrLost)
+				if did := []string{"0s open", "0s acquire", "10s set record", "10s release", "10s close"}; lost {
+					r.did(slices.Delete(did, 2, 3)...)
+				} else {
+					r.did(did...)
+				}
+				if term := r.recorded().Term; term.Token != 3 || term.Clean || (term.Unproved == nil) != lost {
 					t.Errorf("got %+v, want the previous term", term)
 				}
 			})
 		})
 	}
+}
+
+// A run that may not wait for the end of the previous lease does not get the lock, and names its
+// holder. Those after it do not take its release for that of the previous holder. On the same
+// machine, they know how long ago it was.
+func TestStrictIsInTheWait(t *testing.T) {
+	const former = 40 * time.Second
+	for name, tt := range map[string]struct {
+		limit func(*Config)
+		pause time.Duration // from the first run to the second
+		epoch string        // of the first; "": ours
+		wants time.Duration // how long the second waits
+	}{
+		"-n":              {func(c *Config) { c.Try = true }, 15 * time.Second, "", 25 * time.Second},
+		"-n, much later":  {func(c *Config) { c.Try = true }, time.Hour, "", 0},
+		"-w":              {func(c *Config) { c.Wait = new(former - 1) }, 15 * time.Second, "", 25 * time.Second},
+		"another machine": {func(c *Config) { c.Try = true }, time.Hour, "elsewhere", former},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.strict(false)
+				unlimited := r.c
+				tt.limit(&r.c)
+				_, err := Run(t.Context(), r.c)
+				held, ok := errors.AsType[*locks.HeldError](err)
+				if !ok || held.Status.Holder != "bob" {
+					t.Fatalf("got %v, want held by bob", err)
+				}
+				r.did("0s open", "0s acquire", "0s set record", "0s release", "0s close")
+				if term := r.recorded().Term; term.Token != 3 || len(term.Unproved.Seen) != 1 {
+					t.Fatalf("got %+v, want the previous term", term)
+				}
+				if tt.epoch != "" {
+					record := r.recorded()
+					record.Term.Unproved.Seen = map[string]int64{tt.epoch: 1}
+					r.shelf.text, _ = record.Encode()
+				}
+				time.Sleep(tt.pause)
+				r.c, r.acquire = unlimited, []acquisition{granted} // the server knows of a release: ours
+				r.job.begin = runs(time.Second, 0)
+				began := r.now()
+				_, err = Run(t.Context(), r.c)
+				if waited := r.when("start") - began; err != nil || waited != tt.wants {
+					t.Errorf("the next run waits %v, %v; want %v", waited, err, tt.wants)
+				}
+				if term := r.recorded().Term; term.By != "host/1/a" || term.Unproved != nil || !term.Clean {
+					t.Errorf("got %+v, want our term", term)
+				}
+			})
+		})
+	}
+}
+
+// If it cannot be noted that we have not waited, the lock is not released.
+func TestStrictKeeps(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.strict(false)
+		r.c.Try, r.renew = true, silentAfter(0)
+		r.shelf.write = func(int) reply { return reply{err: errDown} }
+		if _, err := Run(t.Context(), r.c); !errors.Is(err, locks.ErrHeld) {
+			t.Errorf("got %v, want held", err)
+		}
+		if got := r.times("release"); len(got) != 0 {
+			t.Errorf("released at %v", got)
+		}
+		time.Sleep(time.Minute) // our lease ends
+	})
 }
 
 // A term that has not ended well is not noted as clean: processes of the job may be left, or the

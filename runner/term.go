@@ -41,6 +41,7 @@ type term struct {
 	gaveUp     bool          // the job failed too often
 	status     string        // the exit status of the job; "" if it is unknown
 	unkillable bool          // processes of a task are left that we could not kill
+	keeps      bool          // the lock must not be released: see giveBack
 	sent       os.Signal     // the signal that ends us, or nil
 	ignored    bool          // an invalid request was logged
 	refused    int           // requests to resign that were refused

@@ -209,7 +209,7 @@ func cmdEvents(ts *testscript.TestScript, neg bool, args []string) {
 		if e["v"] != 1.0 {
 			ts.Fatalf("an event whose version is not 1: %v", e)
 		}
-		for _, key := range []string{"time", "event", "lock", "holder", "run"} {
+		for _, key := range []string{"time", "event", "lock", "id", "run"} {
 			if v, ok := e[key].(string); !ok || v == "" {
 				ts.Fatalf("an event without %q: %v", key, e)
 			}

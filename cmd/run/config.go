@@ -24,7 +24,7 @@ func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config
 		Backend:        known.Redact(backend),
 		Store:          store(backend, os.Environ()),
 		Holder:         s.opt.ID,
-		RunID:          fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), // no other run on any machine has it
+		RunID:          newRunID(),
 		Try:            s.opt.Nonblock,
 		ConnectTimeout: s.opt.ConnectTimeout.D,
 		Timing:         s.opt.Timing(),
@@ -64,6 +64,9 @@ func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config
 	c.Health, err = s.health()
 	return c, err
 }
+
+// newRunID returns a name that no other run on any machine has.
+func newRunID() string { return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()) }
 
 // once returns the window that a run belongs to if it starts now, or nil without
 // --once-per.

@@ -162,7 +162,7 @@ func (s *session) notRun(err error) {
 		return // err is what counts
 	}
 	events.Write(event.Event{
-		Version: event.Version, Time: s.env.Now(), Kind: event.NotRun, Lock: s.opt.Lock, ID: cmp.Or(s.opt.ID, env.NewID()),
+		Version: event.Version, Time: s.env.Now(), Kind: event.NotRun, Lock: s.opt.Lock, ID: cmp.Or(s.opt.ID, env.NewID()), RunID: newRunID(),
 		Class: runner.ClassOf(err), Reason: err.Error(),
 	})
 	_ = events.Close() // the same

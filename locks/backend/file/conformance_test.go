@@ -16,6 +16,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
 
@@ -74,8 +75,8 @@ func conformance() lockstest.Config {
 			spoil("{}\n"),
 			spoil(strings.Repeat("\x1b[2J\x00\xff", 1<<20)),
 			spoil(blocks("18446744073709551615", "-1", "9223372036854775807 9223372036854775807 held - {}")),
-			spoil(blocks("1", "1", `1 2 held `+bootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
-			spoil(blocks("1", "1", `1 9 held `+bootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
+			spoil(blocks("1", "1", `1 2 held `+clock.BootID()+` {"holder":"`+"\x1b[2J"+strings.Repeat("x", 3000)+`","pid":1e99}`)),
+			spoil(blocks("1", "1", `1 9 held `+clock.BootID()+` {"holder":"\u001b[2J\u202e","host":"\u0000","pid":-1,"since":"0000-01-01T00:00:00Z"}`)),
 		},
 		Foreign: []func(testing.TB, *url.URL, string) func() string{func(t testing.TB, u *url.URL, name string) func() string {
 			spoil("2026-11-27 host=db1\n")(t, u, name)

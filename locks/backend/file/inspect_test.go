@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 func inspect(t *testing.T, l *Locker) locks.State {
@@ -94,7 +95,7 @@ func inspected(t *testing.T, dir string) *Locker {
 	}
 	l.boot = func() string { // called when the lock was not free
 		_ = unlock(f)
-		return bootID()
+		return clock.BootID()
 	}
 	return l
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 // A Locker is a lock kept in a file.
@@ -52,7 +53,7 @@ func newLocker(p place, o locks.Options) *Locker {
 		place:      p,
 		path:       filepath.Join(p.dir, fileName(o.Name)),
 		fileSystem: fileSystemOf,
-		boot:       bootID,
+		boot:       clock.BootID,
 		now:        time.Now,
 		closed:     make(chan struct{}),
 		asked:      make(chan []byte, 1),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
 func TestHeldTellsWho(t *testing.T) {
@@ -78,7 +79,7 @@ func TestSecondGlance(t *testing.T) {
 	f := locked(t, l)
 	l.boot = func() string { // called between the first and the second look
 		_ = unlock(f)
-		return bootID()
+		return clock.BootID()
 	}
 	hold(t, l)
 }

@@ -7,7 +7,7 @@
 //	 "runs":[{"spec":"0 0 * * *","floor":1774656000,
 //	          "done":[{"slot":1774742400,"by":"host/17/89ab","at":1774742431,"token":7}]}],
 //	 "slots":{"1":{"n":2,"token":8}},
-//	 "term":{"token":9,"ttl_ns":15000000000,"clean":true},
+//	 "term":{"token":9,"ttl_ns":15000000000,"by":"host/17/89ab","clean":true},
 //	 "stopping":{"token":9,"since":1774742500,"kill":1774742530}}
 //
 // Other fields, which later versions may add, are kept as they are. What is read is not
@@ -43,7 +43,32 @@ type Record struct {
 type Term struct {
 	Token uint64 `json:"token"`
 	TTL   int64  `json:"ttl_ns"` // nanoseconds
-	Clean bool   `json:"clean"`  // it ended with a release, when nothing of the job was left
+	By    string `json:"by,omitempty"`
+	Clean bool   `json:"clean"` // it ended with a release, when nothing of the job was left
+
+	// Unproved, if not nil, says that the lock was released by a later holder which had not
+	// waited until this term was certainly over, and started no job.
+	Unproved *Unproved `json:"unproved,omitempty"`
+}
+
+// Unproved has, for each [clock.Epoch] in which a holder gave up, when the term had ended at the
+// latest according to the server: the instant of the first such holder, in nanoseconds.
+type Unproved struct {
+	Seen map[string]int64 `json:"seen,omitempty"`
+}
+
+// maxSeen bounds Unproved.Seen.
+const maxSeen = 8
+
+// Note adds a holder that gave up.
+func (u *Unproved) Note(epoch string, at int64) {
+	if _, ok := u.Seen[epoch]; ok || epoch == "" || len(u.Seen) >= maxSeen {
+		return
+	}
+	if u.Seen == nil {
+		u.Seen = map[string]int64{}
+	}
+	u.Seen[epoch] = at
 }
 
 // A Slot is what the holder of a slot says about it.

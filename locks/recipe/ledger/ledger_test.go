@@ -34,7 +34,7 @@ func encode(t testing.TB, r *Record) string {
 func TestKeepsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"v":1,"zones":{"a":[1,2.50,"<&>"]},"more":null,"term":{"token":18446744073709551615,"ttl_ns":15,"clean":true},"slots":{"2":{"n":3,"token":4}}}`)
-	if r.Term == nil || *r.Term != (Term{math.MaxUint64, 15, true}) || r.Slots[2] != (Slot{3, 4}) {
+	if r.Term == nil || *r.Term != (Term{Token: math.MaxUint64, TTL: 15, Clean: true}) || r.Slots[2] != (Slot{3, 4}) {
 		t.Errorf("got term %+v, slots %v", r.Term, r.Slots)
 	}
 	if err := r.Finish("day", Run{Window: 5, By: "a", At: 6, Token: 7}); err != nil {
@@ -119,7 +119,7 @@ func TestReadAccepts(t *testing.T) {
 // fullest returns a record with as much in it as possible.
 func fullest(t testing.TB, spec, by string) *Record {
 	t.Helper()
-	r := &Record{Term: &Term{math.MaxUint64, math.MaxInt64, false}, Slots: map[int]Slot{}}
+	r := &Record{Term: &Term{Token: math.MaxUint64, TTL: math.MaxInt64}, Slots: map[int]Slot{}}
 	for n := 1; n <= locks.MaxSlot; n++ {
 		r.Slots[n] = Slot{locks.MaxSlot, math.MaxUint64}
 	}
