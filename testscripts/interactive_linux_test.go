@@ -561,13 +561,13 @@ func TestTerminalWaiting(t *testing.T) {
 	s.expect(prompt)
 	s.text("holder")
 	s.key("leaderrun -v -l x -- echo not yet\n")
-	s.expect("waiting leader")
+	s.expect("waiting holder")
 	s.key(ctrlC)
 	if got := s.ends(); !strings.HasSuffix(got, "130") {
 		t.Errorf("got %q, want the status 130", got)
 	}
 	s.key("leaderrun -v -l x -- plain\n")
-	s.expect("waiting leader")
+	s.expect("waiting holder")
 	s.key(ctrlZ)
 	s.expect("Stopped")
 	s.isBack()
