@@ -182,7 +182,7 @@ func (v *Values) outputOptions() []Option {
 		{Name: "verbose", Common: true, Short: "v", Group: group, Value: &v.Verbose, Usage: "print what happens (-vv: also every renewal)"},
 		{Name: "quiet", Common: true, Short: "q", Group: group, Value: &v.Quiet, Usage: "print errors only, no warnings"},
 		{Name: "log-format", Group: group, Value: v.LogFormat.Of("text", "json"), Default: "text", Usage: "print messages in `FORMAT`: text or json"},
-		{Name: "log-file", Group: group, Value: &v.LogFile, Usage: "append messages to `FILE` instead of printing them"},
+		{Name: "log-file", Group: group, Value: &v.LogFile, Usage: "append messages, with the time, to `FILE` instead of printing them"},
 		{Name: "trace-renewals", Group: group, Value: &v.TraceRenewals,
 			Usage: "print each renewal (when it was sent, how long it took, and how much of the lease was left), to help choose a ttl"},
 		{Name: "events", Common: true, Group: group, Value: &v.Events, Usage: "append one line of JSON per event to `FILE|fd:N|-`; - is standard output"},

@@ -4,7 +4,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/event"
@@ -22,7 +24,10 @@ import (
 //	leaderrun: acquired token=17 ttl=15s                     (only with -v)
 //
 // With --log-file all of it goes to that file, once the file is open. If standard error is
-// systemd's journal, each line begins with its priority, sd-daemon(3).
+// systemd's journal, each line begins with its priority, sd-daemon(3), and names the lock. In a
+// regular file, which many jobs may share, a line has the time and the host as well:
+//
+//	2026-03-29T02:30:00+02:00 web1 leaderrun[nightly]: acquired token=17 ttl=15s
 //
 // A reader that stalls must not delay a kill: lines wait in a bounded queue, and are
 // dropped when it is full.
@@ -37,6 +42,8 @@ type Console struct {
 	wait    *WaitLine          // nil until there is something to wait for
 	set     Settings
 	journal bool                        // file is systemd's journal
+	regular bool                        // messages go to a regular file
+	host    string                      // our name for such files
 	term    atomic.Pointer[[]slog.Attr] // attributes of the current term; nil: there is none
 }
 
@@ -52,7 +59,20 @@ type Settings struct {
 // NewConsole returns a Console that prints to w, which may be a terminal.
 func NewConsole(w io.Writer) *Console {
 	f, _ := w.(*os.File)
-	return &Console{file: f, sink: NewSink(w), journal: f != nil && isJournal(f)}
+	c := &Console{file: f, sink: NewSink(w), journal: f != nil && isJournal(f)}
+	c.dated(f)
+	return c
+}
+
+// dated has lines begin with the time and the host if they go to a regular file.
+func (c *Console) dated(f *os.File) {
+	if f == nil {
+		return
+	}
+	info, err := f.Stat()
+	if c.regular = err == nil && info.Mode().IsRegular(); c.regular {
+		c.host, _ = os.Hostname()
+	}
 }
 
 // LogTo sends messages to a file, if the name is not empty.
@@ -65,6 +85,7 @@ func (c *Console) LogTo(name string) error {
 		return locks.Usagef("--log-file: %v", err)
 	}
 	c.logFile = s
+	c.dated(s.w.w.(*os.File))
 	return nil
 }
 
@@ -157,21 +178,29 @@ func (c *Console) Info(text string) {
 // line prints a line of an error.
 func (c *Console) line(text string) { _, _ = io.WriteString(c, c.prefix(slog.LevelError)+text+"\n") }
 
-// prefix returns the beginning of a line: our name, and before it the priority if the line
-// goes to systemd's journal, so that journalctl -p warning finds it.
+// prefix returns the beginning of a line: our name and, if the line goes to a file or to
+// systemd's journal, the lock. Before it the time and the host, or in the journal the priority,
+// so that journalctl -p warning finds it.
 func (c *Console) prefix(l slog.Level) string {
-	const name = "leaderrun: "
-	switch {
-	case !c.journal || c.logFile != nil:
-		return name
-	case l >= slog.LevelError:
-		return "<3>" + name
-	case l >= slog.LevelWarn:
-		return "<4>" + name
-	case l >= slog.LevelInfo:
-		return "<6>" + name
+	const name = "leaderrun"
+	of := name
+	if c.set.Lock != "" {
+		of += "[" + c.set.Lock + "]"
 	}
-	return "<7>" + name
+	journal := c.journal && c.logFile == nil
+	switch {
+	case !journal && c.regular:
+		return strings.TrimSpace(time.Now().Format(time.RFC3339)+" "+c.host) + " " + of + ": "
+	case !journal:
+		return name + ": "
+	case l >= slog.LevelError:
+		return "<3>" + of + ": "
+	case l >= slog.LevelWarn:
+		return "<4>" + of + ": "
+	case l >= slog.LevelInfo:
+		return "<6>" + of + ": "
+	}
+	return "<7>" + of + ": "
 }
 
 // Write prints whole lines, in place of the wait line if there is one. It never blocks.
@@ -199,6 +228,7 @@ func (c *Console) Flush() {
 		c.logFile.Close()
 		if err := c.logFile.Lost(); err != nil {
 			onStderr := &Console{sink: c.sink, journal: c.journal}
+			onStderr.dated(c.file)
 			onStderr.Start(c.set).Warn("not all of --log-file could be written", "err", err)
 		}
 	}

@@ -106,10 +106,10 @@ func TestAttributesOfALogger(t *testing.T) {
 	var b bytes.Buffer
 	c := testConsole(&b)
 	log := c.Start(Settings{Verbose: 1}).With("helper", "h")
-	log.With("lock", "x").Info("said", "n", 1)
+	log.With("lock", "x").Info("said", "n", 1, "left", 3990154842*time.Nanosecond)
 	log.Info("said", "reason", "one\nanother")
 	c.Flush()
-	if got, want := b.String(), "leaderrun: said helper=h lock=x n=1\nleaderrun: said helper=h reason=one; another\n"; got != want {
+	if got, want := b.String(), "leaderrun: said helper=h lock=x n=1 left=3.99s\nleaderrun: said helper=h reason=\"one; another\"\n"; got != want {
 		t.Errorf("got %q; want %q", got, want)
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
+	"unicode"
 )
 
 // A handler is the slog.Handler of all messages. It prints a record as text, or as JSON.
@@ -65,7 +68,7 @@ func (h *handler) text(r slog.Record, attrs []slog.Attr) string {
 	var cause, hint string
 	for _, a := range attrs {
 		if a.Key != "err" {
-			b.WriteString(" " + a.Key + "=" + strings.ReplaceAll(a.Value.String(), "\n", "; ")) // a line is one message
+			b.WriteString(" " + a.Key + "=" + word(a.Value))
 			continue
 		}
 		cause = ": " + OneLine(a.Value.String())
@@ -78,6 +81,28 @@ func (h *handler) text(r slog.Record, attrs []slog.Attr) string {
 		b.WriteString(prefix + "hint: " + hint + "\n")
 	}
 	return b.String()
+}
+
+// word returns a value as one word: a duration without digits that nobody reads, and a text with
+// blanks in quotes. A line is one message.
+func word(v slog.Value) string {
+	if v.Kind() == slog.KindDuration {
+		d := v.Duration()
+		switch a := d.Abs(); {
+		case a >= time.Minute:
+			d = d.Round(time.Second)
+		case a >= time.Second:
+			d = d.Round(10 * time.Millisecond)
+		default:
+			d = d.Round(10 * time.Microsecond)
+		}
+		return d.String()
+	}
+	text := strings.ReplaceAll(v.String(), "\n", "; ")
+	if text == "" || strings.ContainsFunc(text, unicode.IsSpace) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -3,6 +3,7 @@ package output
 import (
 	"io"
 	"os"
+	"time"
 )
 
 // A wholeWriter writes whole lines: a part of a line is never followed by another line. A
@@ -17,7 +18,12 @@ type wholeWriter struct {
 	end  int64  // where that part ends in the file
 	err  error  // of the last write
 	lost error  // why lines were dropped; nil: none were
+
+	looked time.Time // when we last looked whether the file was replaced
 }
+
+// lookEvery is how often, at most, we look whether a file was replaced.
+const lookEvery = time.Second
 
 // write writes lines or drops them. It may keep the slice.
 func (l *wholeWriter) write(lines []byte) {
@@ -25,6 +31,7 @@ func (l *wholeWriter) write(lines []byte) {
 		l.lost = l.err
 		return
 	}
+	l.reopen()
 	if l.follows() {
 		lines = append([]byte("\n"), lines...)
 	}
@@ -33,6 +40,26 @@ func (l *wholeWriter) write(lines []byte) {
 		l.rest = rest
 	case len(rest) > 0:
 		l.lost = l.err
+	}
+}
+
+// reopen opens the file anew if its name no longer leads to it: logrotate renames a file, and
+// nobody reads on in the old one, which is later compressed and deleted. If there can be no
+// new one, we keep the old.
+func (l *wholeWriter) reopen() {
+	_, regular := l.size()
+	if l.name == "" || !regular || time.Since(l.looked) < lookEvery {
+		return
+	}
+	l.looked = time.Now()
+	old := l.w.(*os.File)
+	ours, err := old.Stat()
+	if named, e := os.Stat(l.name); err != nil || e == nil && os.SameFile(ours, named) {
+		return
+	}
+	if f, err := openToAppend(l.name); err == nil {
+		l.w = f
+		_ = old.Close() // each write has reported its errors
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A partial writer accepts bytes while it has room.
@@ -113,5 +115,48 @@ func TestTruncatedFile(t *testing.T) {
 	w.write([]byte("next\n"))
 	if got, err := os.ReadFile(name); err != nil || string(got) != "next\n" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestRotatedFile: logrotate renames a file, or copies and truncates it. What is written later
+// is in the file of that name.
+func TestRotatedFile(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "log")
+	s, err := appendTo(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(line string) {
+		t.Helper()
+		_, _ = s.Write([]byte(line))
+		s.Drain(sinkFlush)
+	}
+	content := func(name, want string) {
+		t.Helper()
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v; want %q", filepath.Base(name), got, err, want)
+		}
+	}
+	write("before\n")
+	if err := os.Rename(name, name+".1"); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip("an open file cannot be renamed:", err)
+		}
+		t.Fatal(err)
+	}
+	write("within the second\n")
+	time.Sleep(lookEvery)
+	write("after\n")
+	content(name+".1", "before\nwithin the second\n")
+	content(name, "after\n")
+	if err := os.Truncate(name, 0); err != nil {
+		t.Fatal(err)
+	}
+	write("truncated\n")
+	content(name, "truncated\n")
+	s.Close()
+	if err := s.Lost(); err != nil {
+		t.Error(err)
 	}
 }
