@@ -168,21 +168,27 @@ func asLost(err error) error {
 	return fmt.Errorf("%w: %v", locks.ErrLost, err)
 }
 
-// report logs a renewal and calls Renewed. Only the first failure in a row is a warning;
-// the rest is for debugging.
+// report logs a renewal and calls Renewed. One failure that the next attempt mends concerns
+// nobody. The second in a row is a warning, or the first after which less than half of the lease
+// is left; the rest is for debugging.
 func (l *Lease) report(r Renewal) {
 	left := r.Deadline.Sub(r.Done)
 	switch {
-	case r.Err == nil && l.failing:
+	case r.Err == nil && l.failed > 0:
 		l.o.Logger.Info("renewing again", "left", left)
 	case r.Err == nil:
 		l.o.Logger.Debug("renewed", "took", r.Done.Sub(r.Sent), "left", left)
-	case l.failing || errors.Is(r.Err, locks.ErrLost): // the end of a term is reported elsewhere
+	case l.warned || errors.Is(r.Err, locks.ErrLost): // the end of a term is reported elsewhere
 		l.o.Logger.Debug("renewal failed", "left", left, "err", r.Err)
-	default:
+	case l.failed > 0 || left < l.grant.TTL/2:
+		l.warned = true
 		l.o.Logger.Warn("renewal failed, will retry", "left", left, "err", r.Err)
+	default:
+		l.o.Logger.Info("renewal failed, will retry", "left", left, "err", r.Err)
 	}
-	l.failing = r.Err != nil
+	if l.failed++; r.Err == nil {
+		l.failed, l.warned = 0, false
+	}
 	if l.o.Renewed != nil {
 		l.o.Renewed(r)
 	}

@@ -98,7 +98,8 @@ type Lease struct {
 	ended  chan struct{} // the loop has returned
 
 	renewing attempt // used only by the loop until it has ended
-	failing  bool    // the last renewal failed; used only by attempts, one at a time
+	failed   int     // renewals in a row; used only by attempts, one at a time
+	warned   bool    // of these; the same
 
 	mu       sync.Mutex
 	deadline clock.Instant

@@ -88,11 +88,38 @@ func TestOutageInsideTheWindow(t *testing.T) {
 		if got := r.renewals[2]; got != failed {
 			t.Errorf("the third renewal: got %v, want %v", got, failed)
 		}
-		want := []string{"renewal failed, will retry", "renewing again"}
-		if got := r.logged(slog.LevelInfo); !slices.Equal(got, want) {
+		const failure = "renewal failed, will retry"
+		if got, want := r.logged(slog.LevelInfo), []string{failure, failure, "renewing again"}; !slices.Equal(got, want) {
 			t.Errorf("logged %q, want %q", got, want)
 		}
+		if got := r.logged(slog.LevelWarn); !slices.Equal(got, []string{failure}) {
+			t.Errorf("warned %q of four failures in a row, want once", got)
+		}
 	})
+}
+
+// TestWarnings: cron mails a warning. One failure that the next attempt mends is none, unless less
+// than half of the lease was left.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[time.Duration]int{0: 0, 5 * time.Second: 1} {
+		t.Run(answer.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.renew = func(n int) step {
+					if n == 1 {
+						return step{out: answer, err: errDown, deaf: true}
+					}
+					return step{}
+				}
+				l := r.hold()
+				r.until(11 * time.Second)
+				r.lives(l)
+				if got := r.logged(slog.LevelWarn); len(got) != want {
+					t.Errorf("warned %q, want %d", got, want)
+				}
+			})
+		})
+	}
 }
 
 // TestErrorsUntilExpiry checks that errors never move the deadline, and that the term
