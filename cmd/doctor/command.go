@@ -46,7 +46,11 @@ func (d *diagnosis) check() error {
 	if err := checkName(d.opt.Lock); err != nil {
 		return err
 	}
-	return d.opt.Timing().CheckTTL()
+	var info *backend.Info
+	if u, err := locks.Parse(d.opt.Backend); err == nil { // else a check says why
+		info = known.Find(u.Scheme)
+	}
+	return d.opt.CheckTTL(info)
 }
 
 // run makes the checks and prints them. The worst of them decides the exit status.

@@ -38,12 +38,15 @@ func (s *session) check(r *options.Request) error {
 	case how && s.opt.HealthCmd+s.opt.HealthHTTP+s.opt.HealthTCP == "":
 		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health-cmd, --health-http or --health-tcp")
 	}
-	return s.opt.Timing().CheckTTL()
+	return nil
 }
 
 // checkBackend returns an error if a lease on the backend cannot be as the options want it.
 func (s *session) checkBackend(backend *url.URL) error {
 	info := known.Find(backend.Scheme)
+	if err := s.opt.CheckTTL(info); err != nil {
+		return err
+	}
 	if info == nil || info.FastTTL == 0 || s.opt.TTL.D <= info.FastTTL || s.opt.Takeover.Value == "strict" {
 		return nil
 	}

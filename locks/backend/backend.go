@@ -47,6 +47,8 @@ type Info struct {
 	// Spacing is the least time between two writes to one lock, for a service that limits
 	// them.
 	Spacing time.Duration
+	// NoLease is set if locks last as long as a process of the holder's: a ttl means nothing.
+	NoLease bool
 	// MinTTL is the shortest lease that the service grants, unless it is set up otherwise.
 	MinTTL time.Duration
 	// FastTTL is the longest lease with which a run may do without --takeover strict. 0 means

@@ -9,6 +9,7 @@ import (
 // Info describes the backend.
 var Info = backend.Info{
 	Scheme:  "file",
+	NoLease: true,
 	Folder:  "file",
 	BuiltIn: true,
 
