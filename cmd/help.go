@@ -23,7 +23,7 @@ const shortEnd = `
 Examples:
   leaderrun -- ./job.sh                                         one at a time on this machine
   leaderrun -b etcd -- worker                                   one at a time in the fleet
-  */5 * * * * leaderrun -n -E 0 -b etcd -- backup               a line of crontab(5)
+  */5 * * * * leaderrun -n -E 0 --once-per 5m -b etcd -- backup  in crontab(5)
   leaderrun -b etcd --rejoin --restart on-failure -- worker     a service
 
 Subcommands: status watch wait check resign release forget doctor config backends completion version
@@ -47,7 +47,7 @@ const examples = `
 Examples:
   leaderrun -- ./job.sh                        one at a time on this machine
   leaderrun -b etcd -- worker                  one at a time in the fleet
-  */5 * * * * leaderrun -n -E 0 -b etcd -- backup       a line of crontab(5)
+  */5 * * * * leaderrun -n -E 0 --once-per 5m -b etcd -- backup  in crontab(5)
   leaderrun -b etcd --once-per day -- report   once a day in the fleet
   leaderrun -b etcd --rejoin --restart on-failure -- worker      a service
   while leaderrun check --for 5s; do step; done         in a job

@@ -134,7 +134,14 @@ func (s *terminal) wait() error {
 var reaped = regexp.MustCompile(`(?m)^\S+: line \d+: +\d+ (Killed|Terminated|Hangup|Interrupt) .*\n`)
 
 // printed returns the output that is not accounted for.
-func (s *terminal) printed() string { return reaped.ReplaceAllString(string(s.raw()), "") }
+func (s *terminal) printed() string { return cleaned(s.raw()) }
+
+func cleaned(raw []byte) string {
+	return dated.ReplaceAllString(reaped.ReplaceAllString(string(raw), ""), "leaderrun: ")
+}
+
+// dated is what a message begins with only because this terminal is a file.
+var dated = regexp.MustCompile(`(?m)^20\S+ \S+ leaderrun(\[\S+\])?: `)
 
 func (s *terminal) raw() []byte {
 	text, _ := os.ReadFile(filepath.Join(s.dir, "out"))
@@ -153,7 +160,7 @@ func (s *terminal) await(lines []string) (string, error) {
 			ended, end = true, time.Now().Add(s.grace)
 		}
 		raw := s.raw()
-		got := reaped.ReplaceAllString(string(raw), "")
+		got := cleaned(raw)
 		if want.MatchString(got) {
 			s.seen += len(raw)
 			return got, nil
