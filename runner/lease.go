@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -25,6 +27,7 @@ type lease struct {
 	job    atomic.Pointer[proc.Job] // the one that runs, or nil
 	done   <-chan struct{}          // closed when the lease has ended
 	failed chan error               // receives failed renewals, but no loss
+	taken  atomic.Pointer[string]   // who says to take the lock away, and why; nil: nobody
 }
 
 func newLease(kept *keepalive.Lease, c *Config, report reporter) *lease {
@@ -61,12 +64,21 @@ func (l *lease) lost() error {
 		return nil
 	}
 	if err := l.kept.Err(); err != nil {
-		return err
+		return l.explained(err)
 	}
 	if l.clock.Now() >= l.expiry() {
 		return keepalive.ErrExpired
 	}
 	return nil
+}
+
+// explained adds to a loss who took the lock away, if that is known and the lease did not just end.
+func (l *lease) explained(err error) error {
+	why := l.taken.Load()
+	if why == nil || errors.Is(err, keepalive.ErrExpired) || strings.Contains(err.Error(), *why) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, *why)
 }
 
 // reportLoss returns err. If err is a loss, it first emits Lost. It is for losses that no

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/event"
@@ -20,6 +21,9 @@ func (e *ResignError) Error() string { return e.Reason }
 type Request struct {
 	By     string `json:"by,omitempty"`     // who asks
 	Reason string `json:"reason,omitempty"` // why
+	// Force is set if the lock is being taken away, whether the holder resigns or not: it only
+	// learns from this why.
+	Force bool `json:"force,omitempty"`
 }
 
 // maxRequestText is the maximum length of each text of a request, in bytes.
@@ -49,11 +53,18 @@ func (t *term) resignFor(request []byte) error {
 		return nil
 	}
 	reason := "asked to resign"
+	if r.Force {
+		reason = "taken away"
+	}
 	if r.By != "" {
 		reason += " by " + short(r.By)
 	}
 	if r.Reason != "" {
 		reason += ": " + short(r.Reason)
+	}
+	if r.Force {
+		t.lease.taken.Store(&reason)
+		return nil
 	}
 	if t.c.NoResign {
 		if t.refused++; t.refused <= maxRefused {
@@ -62,6 +73,23 @@ func (t *term) resignFor(request []byte) error {
 		return nil
 	}
 	return t.report.resigned(event.ClassResigned, reason)
+}
+
+// takenAway returns the error with which a term ended. If that is a loss, it says who took the
+// lock away and why, if we were told, perhaps only as the lock was lost.
+func (t *term) takenAway(err error) error {
+	if !errors.Is(err, locks.ErrLost) {
+		return err
+	}
+	select {
+	case request := <-t.requests:
+		var r Request
+		if json.Unmarshal(request, &r) == nil && r.Force {
+			_ = t.resignFor(request)
+		}
+	default:
+	}
+	return t.lease.explained(err)
 }
 
 func short(s string) string {

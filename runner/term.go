@@ -82,6 +82,7 @@ func (t *term) serve() outcome {
 	defer func() { _ = t.lock.Close() }() // it was released by then
 	defer t.closing.Wait()
 	o := t.lead()
+	o.err = t.takenAway(o.err)
 	t.handOver(o)
 	return o
 }

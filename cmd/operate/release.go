@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
 )
 
 func releaseCommand(e *env.Env) *options.Command {
@@ -28,7 +29,7 @@ func releaseCommand(e *env.Env) *options.Command {
 				if !force {
 					return p.resign("leaderrun release", d)
 				}
-				return p.breakLock(yes)
+				return p.breakLock(yes, d)
 			}
 	})
 }
@@ -40,7 +41,7 @@ func yesOption(yes *bool, group string) options.Option {
 
 // breakLock shows who holds a lock, asks for confirmation, and takes the lock away from
 // that holder and no other.
-func (p *operator) breakLock(yes bool) error {
+func (p *operator) breakLock(yes bool, d demand) error {
 	if err := p.needLock(); err != nil {
 		return err
 	}
@@ -61,6 +62,9 @@ func (p *operator) breakLock(yes bool) error {
 	if err != nil {
 		return output.Explain(p.opt.Lock, err)
 	}
+	if err := d.meant(before.Status); err != nil {
+		return fmt.Errorf("lock %q: %w", p.opt.Lock, err)
+	}
 	if !before.Held {
 		return p.nothingHeld(ctx, v)
 	}
@@ -69,11 +73,26 @@ func (p *operator) breakLock(yes bool) error {
 			return err
 		}
 	}
+	v.announce(ctx, before.Token, d.reason)
 	err = v.Request(ctx, func(ctx context.Context) error { return v.Handle.(locks.Breaker).Break(ctx, before.Token) })
 	if err != nil {
 		return output.Explain(p.opt.Lock, p.notBroken(ctx, v, before, err))
 	}
 	return p.env.Say("%s lost lock %q: %s", holder(before.Status), p.opt.Lock, notices(before.Status))
+}
+
+// announce leaves word for the holder of who takes the lock away and why. Whoever may not, or
+// cannot, takes it away without a word.
+func (v *visit) announce(ctx context.Context, token uint64, reason string) {
+	if !v.Can(ctx, locks.CanAsk) {
+		return
+	}
+	err := v.Request(ctx, func(ctx context.Context) error {
+		return v.Handle.(locks.Asker).Ask(ctx, token, runner.Request{By: v.opt.ID, Reason: reason, Force: true}.Encode())
+	})
+	if err == nil {
+		time.Sleep(resignLook) // so that a holder that watches has read it
+	}
 }
 
 // nothingHeld says that a lock is free, unless one of its slots is held.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
@@ -29,6 +30,37 @@ func resignCommand(e *env.Env) *options.Command {
 type demand struct {
 	reason string
 	noWait bool // do not wait until it has resigned
+	token  term // the only term that is meant; 0: whichever there is
+}
+
+// A term is the token of a term, as an option.
+type term uint64
+
+func (t *term) Set(v string) error {
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil || n == 0 {
+		return fmt.Errorf("invalid token %s (want a number, as in leaderrun status -o json)", output.Quote(v))
+	}
+	*t = term(n)
+	return nil
+}
+
+func (t *term) String() string {
+	if *t == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*t), 10)
+}
+
+// meant returns an error if the demand is for another term than the present one.
+func (d *demand) meant(now locks.Status) error {
+	switch {
+	case d.token == 0 || now.Held && !now.Over() && now.Token == uint64(d.token):
+		return nil
+	case now.Held && !now.Over():
+		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("the term with token %d is over: %s holds it with token %d, and keeps it", d.token, holder(now), now.Token)}
+	}
+	return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("the term with token %d is over: nobody holds it", d.token)}
 }
 
 // resignOptions returns the options of a subcommand that asks a holder to resign.
@@ -40,6 +72,7 @@ func (p *operator) resignOptions(d *demand) []options.Option {
 		p.opt.As("id", "`ID` shown to the holder (default: host/pid/random)"),
 		wait,
 		{Name: "no-wait", Group: "Waiting", Value: &d.noWait, From: options.Arguments, Usage: "ask, and do not wait for the holder to resign"},
+		{Name: "if-token", Group: "Which lock", Value: &d.token, From: options.Arguments, Usage: "do it only if the token of the present term is `N`, else exit with 75: another may have the lock by now"},
 		{Name: "reason", Group: "Lease and stopping", Value: &d.reason, From: options.Arguments, Usage: "show `WHY` to the holder as the reason"},
 	}
 }
@@ -90,6 +123,9 @@ func (p *operator) resignation(command string, d demand) (*resignation, error) {
 // a holder that does not resign.
 func (r *resignation) ask(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
+	if err == nil {
+		err = r.demand.meant(before.Status)
+	}
 	switch {
 	case err != nil:
 		return "", err

@@ -9,7 +9,8 @@ import (
 
 // Break implements [locks.Breaker]. It marks the lock as free, on the condition that the cell
 // is still as it was when it showed the term. So the holder cannot renew in between, nor
-// afterwards. The state keeps the token, and says that this was not a release.
+// afterwards. The state keeps the token, and says that this was not a release. It has our last
+// request, because a holder of this term reads no other any more.
 func (l *Lock) Break(ctx context.Context, token uint64) error {
 	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
@@ -39,6 +40,12 @@ func (l *Lock) breakOnce(ctx context.Context, token uint64, nonce string) error 
 	}
 	s := v.state.freed()
 	s.Broken = nonce
+	l.mu.Lock()
+	s.Why = l.said
+	l.mu.Unlock()
+	if len(s.encode()) > MaxState {
+		s.Why = ""
+	}
 	_, err = l.swap(ctx, Lease, v, Value{State: s.encode()})
 	return err
 }

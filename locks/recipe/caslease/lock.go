@@ -35,6 +35,7 @@ type Lock struct {
 	watching watching
 
 	asked   chan []byte // has room for one; sent to with mu held
+	said    string      // the last request that we have sent; see EncodeText
 	workers *workers.Workers
 
 	history history // used only by Acquire

@@ -47,6 +47,9 @@ func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
 	}
 	ctx2, cancel := l.workers.Until(ctx)
 	defer cancel()
+	l.mu.Lock()
+	l.said = EncodeText(text)
+	l.mu.Unlock()
 	state := encodeJSON(request{Nonce: rand.Text(), Token: token, Text: EncodeText(text)})
 	if err := l.insist(ctx2, func() error { return l.askOnce(ctx2, state) }); err != nil {
 		return l.fail(ctx, "ask the holder of", err)
@@ -120,11 +123,23 @@ func (l *Lock) deliver(t *term, value string) {
 		return
 	}
 	t.lastRequest = r.Nonce
+	l.put(text)
+}
+
+// put replaces what nobody has received yet.
+func (l *Lock) put(text []byte) {
 	select {
 	case <-l.asked:
 	default:
 	}
 	l.asked <- text
+}
+
+// tell delivers the last word of whoever has broken our term.
+func (l *Lock) tell(text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.put(text)
 }
 
 var _ locks.Asker = (*Lock)(nil)

@@ -56,6 +56,7 @@ type state struct {
 	Advertise string `json:"advertise,omitempty"`
 	Start     string `json:"start,omitempty"`  // as in [locks.Status]
 	Broken    string `json:"broken,omitempty"` // if an operator broke the term: the nonce of that operation
+	Why       string `json:"why,omitempty"`    // and what its author had asked before; see EncodeText
 }
 
 func (s state) ttl() time.Duration { return time.Duration(s.TTLms) * time.Millisecond }

@@ -90,6 +90,9 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 	case v.state.Nonce != t.state.Nonce:
 		return nil, l.lose(errTaken)
 	case v.state.Is != held:
+		if text, ok := DecodeText(v.state.Why); ok && v.state.Broken != "" {
+			l.tell(text)
+		}
 		return nil, l.lose(errFreed)
 	case l.traits.Expiry == ByLease && !v.Leased:
 		return nil, l.lose(errEnded)
