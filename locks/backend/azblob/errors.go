@@ -33,7 +33,7 @@ func (e *loginError) Unwrap() error { return e.error }
 
 const (
 	hintLogin  = "run az login, or set AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or AZURE_STORAGE_CONNECTION_STRING"
-	hintRole   = "the identity needs the role Storage Blob Data Contributor on the container, or a role with the data actions read, write and (for leaderrun forget) delete of Microsoft.Storage/storageAccounts/blobServices/containers/blobs; a SAS token needs the permissions rcwdl"
+	hintRole   = "the identity needs the role Storage Blob Data Contributor on the container, or a role with the data actions read, write and (for leaderrun forget and doctor) delete of Microsoft.Storage/storageAccounts/blobServices/containers/blobs; a SAS token needs the permissions rcwdl"
 	hintSigned = "check the key or the SAS token, when the token ends (sas-file= names a file in which it can be replaced), and this machine's clock"
 	hintHost   = "check the network, and the spelling of the storage account"
 	hintAlien  = "check endpoint=, and proxies on the way"

@@ -30,9 +30,14 @@ func (l *Locker) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	return has, nil
 }
 
-// Inspect implements [locks.Inspector].
+// Inspect implements [locks.Inspector]. It names the file, for those who lock it with flock(1):
+// its name is not always that of the lock.
 func (l *Locker) Inspect(ctx context.Context) (locks.State, error) {
-	return interruptible(ctx, l, "inspect", l.look)
+	st, err := interruptible(ctx, l, "inspect", l.look)
+	if err == nil {
+		st.Details = []string{"lock file " + l.path}
+	}
+	return st, err
 }
 
 // look makes nothing, not even the directory.

@@ -72,6 +72,7 @@ func newLocker(p place, o locks.Options) *Locker {
 func (l *Locker) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	t, err := l.campaign(ctx, try)
 	if err == nil {
+		l.log.Info("locked a file", "path", l.path)
 		err = l.begin(t)
 	}
 	if err != nil {

@@ -100,7 +100,7 @@
 //
 //	GRANT SELECT, INSERT, UPDATE ON db.leaderrun_locks TO 'runner'@'%';
 //
-// and DELETE for forgetting locks. Creating the table needs CREATE. Anybody who may write to
+// and DELETE for leaderrun forget and doctor. Creating the table needs CREATE. Anybody who may write to
 // the table can take any lock.
 //
 // # Limits

@@ -93,7 +93,7 @@
 //	GRANT USAGE ON SCHEMA public TO runner;
 //	GRANT SELECT, INSERT, UPDATE ON public.leaderrun_locks TO runner;
 //
-// and DELETE for forgetting locks. Creating the table needs CREATE on the schema, which
+// and DELETE for leaderrun forget and doctor. Creating the table needs CREATE on the schema, which
 // since version 15 only the owner of the database has on public. Anybody who may write to
 // the table can take any lock.
 //

@@ -19,7 +19,7 @@ var Info = backend.Info{
 	Token:       "counter in the blob",
 	Order:       "none",
 	NotifiedBy:  "polling every 2s",
-	Permissions: "read and write blobs of the container, and delete them for leaderrun forget (in Storage Blob Data Contributor)",
+	Permissions: "read and write blobs of the container, and delete them for leaderrun forget and doctor (in Storage Blob Data Contributor)",
 	Limits:      "ttl of 15s to 60s; holders notice a break at the next renewal; an unplanned failover of a geo-redundant account may lose a lock",
 	Cost:        "about $0.76 a month per held lock ($0.38 with --no-resign) and $0.57 per waiter, with a ttl of 15s, in a general-purpose v2 account, in 2025",
 

@@ -24,7 +24,7 @@ var Info = backend.Info{
 	Token:       "counter in the object",
 	Order:       "none",
 	NotifiedBy:  "polling every 2s",
-	Permissions: "storage.objects.create, get, list and update, and delete for leaderrun forget (in roles/storage.objectUser)",
+	Permissions: "storage.objects.create, get, list and update, and delete for leaderrun forget and doctor (in roles/storage.objectUser)",
 	Limits:      "ttl of at least 5s; holders notice a break at the next renewal",
 	Cost:        "about $4.65 a month per held lock ($4.30 with --no-resign) and $0.52 per waiter, with a ttl of 15s, in a single region, class Standard, in 2025",
 

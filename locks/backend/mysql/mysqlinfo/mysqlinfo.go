@@ -18,7 +18,7 @@ var Info = backend.Info{
 	Token:       "version of the row",
 	Order:       "none",
 	NotifiedBy:  "polling every 1s, later 5s",
-	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; CREATE for the first run, unless the table exists",
+	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget and doctor; CREATE for the first run, unless the table exists",
 	Limits:      "a failover to an asynchronous replica can lose locks; holders notice a break at the next renewal",
 	Cost:        "one connection, and one row written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 

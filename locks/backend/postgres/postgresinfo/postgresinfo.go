@@ -21,7 +21,7 @@ var Info = backend.Info{
 	Token:       "version of the row",
 	Order:       "none",
 	NotifiedBy:  "LISTEN",
-	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget; USAGE on its schema, and CREATE for the first run, unless the table exists",
+	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget and doctor; USAGE on its schema, and CREATE for the first run, unless the table exists",
 	Limits:      "a failover to an asynchronous standby can lose locks",
 	Cost:        "one connection, and one row written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 
