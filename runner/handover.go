@@ -33,6 +33,7 @@ func (t *term) handOver(o outcome) {
 	if lost == nil { // otherwise a hook follows, which may use the socket
 		t.closing.Go(t.closeSocket)
 	}
+	t.alone = !last && lost == nil && t.nobodyWaits()
 	t.release(last)
 	if lost != nil {
 		t.runLost(lost, last)

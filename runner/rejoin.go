@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/runner/event"
 )
@@ -34,10 +35,29 @@ func (t *term) rejoining(wait time.Duration, o outcome) {
 // at the lock only every few seconds, and one of them must find it free.
 const minPause = 4 * time.Second
 
+// lookTime bounds the look at who waits, before a release.
+const lookTime = time.Second
+
+// nobodyWaits reports whether the backend says that nobody waits for our lock.
+func (t *term) nobodyWaits() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+	defer cancel()
+	if locks.Require(ctx, t.lock, "--rejoin", locks.CanInspect, locks.CanQueue) != nil {
+		return false
+	}
+	i, ok := t.lock.(locks.Inspector)
+	if !ok {
+		return false
+	}
+	st, err := i.Inspect(ctx)
+	return err == nil && st.Waiters == 0 && len(st.Queue) == 0
+}
+
 // pause returns how long to wait after a term before the next campaign. After a loss it is
 // 0, because nobody leads, unless we lost the lock as soon as we had it: the cause may
 // still be there. After we have given up the lock, it is long enough for somebody else to
-// get it.
+// get it. Where nobody waits, we are the only standby: a job that has succeeded is started again
+// soon, and only one that fails has growing pauses.
 func (t *term) pause(b *backoff.Backoff, o outcome) time.Duration {
 	ran := time.Duration(-1)
 	if t.began != 0 {
@@ -46,7 +66,9 @@ func (t *term) pause(b *backoff.Backoff, o outcome) time.Duration {
 	switch cl := o.class(); {
 	case cl.lost && ran >= t.c.Restart.Delay:
 		return 0
-	case t.gaveUp:
+	case t.alone && t.began != 0 && !o.failed():
+		return min(b.Take(), t.c.Restart.Delay)
+	case t.gaveUp && !t.alone:
 		return t.c.Restart.MaxDelay/2 + rand.N(max(t.c.Restart.MaxDelay/2, 1))
 	case t.starved(o):
 		return minPause

@@ -30,11 +30,41 @@ func TestRejoinAfterLoss(t *testing.T) {
 	})
 }
 
+// Where nobody waits, a job that succeeds is started again after the shortest pause, and there is
+// no long one in which nobody would lead after GiveUpAfter. Unknown waiters are waited for.
+func TestRejoinAlone(t *testing.T) {
+	for cannot, longest := range map[bool]time.Duration{false: time.Second, true: 4 * time.Second} {
+		t.Run("", func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.c.Rejoin, r.shelf.cannot = true, cannot
+				r.restarts(Restart{})
+				r.each(time.Second, 0, 0, 0)
+				r.send(30*time.Second, syscall.SIGTERM)
+				_, _ = r.run()
+				opened, released := r.times("open"), r.times("release")
+				r.within(opened[3]-released[2], longest/2, longest)
+			})
+		})
+	}
+	t.Run("gave up", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.c.Rejoin = true
+			r.restarts(Restart{OnFailure: true, GiveUpAfter: 1})
+			r.each(time.Second, 1, 0)
+			r.at(13*time.Second, func() { r.signals <- syscall.SIGTERM })
+			_, _ = r.run()
+			opened, released := r.times("open"), r.times("release")
+			r.within(opened[1]-released[0], 0, time.Second)
+		})
+	})
+}
+
 // After a job that ended by itself, another term follows, after a pause in which anybody can get
 // the lock.
 func TestRejoinAfterTheJob(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
+		r.shelf.queue = []locks.Place{{}}
 		r.restarts(Restart{})
 		r.each(time.Second, 0, 1, 0)
 		r.send(30*time.Second, syscall.SIGTERM)
@@ -103,6 +133,7 @@ func TestRejoinEnds(t *testing.T) {
 func TestRejoinAfterGivingUp(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.c.Rejoin = true
+		r.shelf.queue = []locks.Place{{}}
 		r.restarts(Restart{OnFailure: true, GiveUpAfter: 1})
 		r.each(time.Second, 1, 0)
 		r.at(13*time.Second, func() { r.signals <- syscall.SIGTERM })

@@ -39,6 +39,7 @@ type term struct {
 	leaving    bool          // the term is ending, and starts no other job
 	elected    bool          // --on-elected had its turn: the other hooks may run
 	gaveUp     bool          // the job failed too often
+	alone      bool          // nobody waits for the lock, as far as the backend knows
 	status     string        // the exit status of the job; "" if it is unknown
 	unkillable bool          // processes of a task are left that we could not kill
 	keeps      bool          // the lock must not be released: see giveBack

@@ -132,7 +132,7 @@ func (v *Values) cronOptions() []Option {
 func (v *Values) serviceOptions() []Option {
 	const group = "As a service"
 	return []Option{
-		{Name: "rejoin", Common: true, Group: group, Value: &v.Rejoin, Usage: "wait for the lock again after it is lost or the job ends"},
+		{Name: "rejoin", Common: true, Group: group, Value: &v.Rejoin, Usage: "wait for the lock again after it is lost or the job ends; if others may be waiting, after a pause in which they get their turn"},
 		{Name: "restart", Common: true, Group: group, Value: v.Restart.Of("no", "on-failure", "always"), Default: "no",
 			Usage: "restart the job: `WHEN` is no, on-failure or always; the lock is not released in between"},
 		{Name: "restart-delay", Group: group, Value: v.RestartDelay.Positive(), Default: "1s",
