@@ -32,7 +32,9 @@ func TestByClockInTheStep(t *testing.T) {
 func TestWatched(t *testing.T) {
 	s := newSim(caslease.ByClock)
 	s.watched = true
-	lockstest.Run(t, s.config())
+	c := s.config()
+	c.Late = 3 * time.Second // the margin, and the pause between two looks
+	lockstest.Run(t, c)
 }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newSim(caslease.ByStamps).config()) }
