@@ -65,8 +65,8 @@ func (p *operator) breakLock(yes bool, d demand) error {
 	if err := d.meant(before.Status); err != nil {
 		return fmt.Errorf("lock %q: %w", p.opt.Lock, err)
 	}
-	if !before.Held {
-		return p.nothingHeld(ctx, v)
+	if !before.Held || before.Over() {
+		return p.nothingHeld(ctx, v, before.Status)
 	}
 	if !yes {
 		if err := p.confirm(v, before); err != nil {
@@ -95,15 +95,15 @@ func (v *visit) announce(ctx context.Context, token uint64, reason string) {
 	}
 }
 
-// nothingHeld says that a lock is free, unless one of its slots is held.
-func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
+// nothingHeld says that nobody holds a lock, unless one of its slots is held.
+func (p *operator) nothingHeld(ctx context.Context, v *visit, before locks.Status) error {
 	seen, err := v.Look(ctx)
 	if err != nil {
 		return output.Explain(v.opt.Lock, err)
 	}
 	var held []string
 	for i := range seen {
-		if seen[i].Held {
+		if seen[i].Held && !seen[i].Over() {
 			held = append(held, fmt.Sprintf("%s, held by %s", seen[i].Name, holder(seen[i].Status)))
 		}
 	}
@@ -111,7 +111,7 @@ func (p *operator) nothingHeld(ctx context.Context, v *visit) error {
 		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.opt.Lock),
 			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
-	return p.env.Say("lock %q is free: there is nothing to release", v.opt.Lock)
+	return p.env.Say("%s: there is nothing to release", nobody(v.opt.Lock, before))
 }
 
 // notBroken says why a lock was not taken away. Its term may have ended by itself.
@@ -123,7 +123,7 @@ func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, 
 	switch {
 	case err != nil:
 		return err
-	case now.Held:
+	case now.Held && !now.Over():
 		// The message has the tokens because both holders may have the same name.
 		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has already ended; %s holds the lock now with token %d, and keeps it",
 			v.opt.Lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
@@ -131,8 +131,19 @@ func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, 
 	return p.env.Say("%s no longer holds lock %q: it is free", holder(before.Status), v.opt.Lock)
 }
 
+// nobody says that nobody holds a lock.
+func nobody(lock string, s locks.Status) string {
+	if s.Held {
+		return fmt.Sprintf("lock %q: %s; it was held by %s", lock, view.Ended(s), holder(s))
+	}
+	return fmt.Sprintf("lock %q is free", lock)
+}
+
 // notices says when a holder will notice that it has lost its lock.
 func notices(s locks.Status) string {
+	if s.Left < 0 {
+		return "if it still runs, it kills its job when it notices (" + view.Ended(s) + ")"
+	}
 	if s.TTL > 0 {
 		return fmt.Sprintf("it kills its job when it notices, at the latest in %v; until then another may already hold the lock", s.TTL.Round(time.Second))
 	}

@@ -88,10 +88,7 @@ func (p *operator) resign(command string, d demand) error {
 	}
 	defer r.close()
 	ctx := context.Background()
-	said, err := r.ask(ctx)
-	if err == nil && said == "" {
-		said, err = r.demandSlots(ctx)
-	}
+	said, err := r.askAll(ctx)
 	if said != "" { // some of the slots may have been released, and others not
 		if err := p.env.Say("%s", said); err != nil {
 			return err
@@ -108,6 +105,7 @@ type resignation struct {
 	*visit
 	command string
 	demand  demand
+	before  locks.Status // when we asked
 }
 
 func (p *operator) resignation(command string, d demand) (*resignation, error) {
@@ -115,14 +113,15 @@ func (p *operator) resignation(command string, d demand) (*resignation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &resignation{v, command, d}, nil
+	return &resignation{visit: v, command: command, demand: d}, nil
 }
 
-// ask asks the holder and returns a line about the outcome, or "" if the lock is free.
+// ask asks the holder and returns a line about the outcome, or "" if nobody holds the lock.
 // The wait begins when the holder has been asked, so that a slow server does not look like
 // a holder that does not resign.
 func (r *resignation) ask(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
+	r.before = before.Status
 	if err == nil {
 		err = r.demand.meant(before.Status)
 	}
@@ -141,6 +140,9 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if r.demand.noWait {
+		if before.Left < 0 {
+			return fmt.Sprintf("%s was asked to resign, if it still runs (%s)", holder(before.Status), view.Ended(before.Status)), nil
+		}
 		return fmt.Sprintf("%s was asked to resign", holder(before.Status)), nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -171,7 +173,7 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 		case !now.Held:
 			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.opt.Lock), nil
 		case now.Over():
-			return fmt.Sprintf("the lease of %s has ended; lock %q is free", holder(now.Status), r.opt.Lock), nil
+			return nobody(r.opt.Lock, now.Status), nil
 		case now.Token != before.Token:
 			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.opt.Lock, holder(now.Status)), nil
 		}

@@ -13,24 +13,27 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
-// demandSlots asks the holders of all slots, if the lock itself is free. It returns a line
-// about the outcome of each.
-func (r *resignation) demandSlots(ctx context.Context) (string, error) {
-	numbers, err := r.slotsHeld(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(numbers) == 0 {
-		return noHolder(r.opt.Lock), nil
-	}
-	said, errs := make([]string, len(numbers)), make([]error, len(numbers))
+// askAll asks the holder of the lock and those of all slots, because some of its runs may have been
+// started with --slots, and others without. It returns a line about the outcome of each.
+func (r *resignation) askAll(ctx context.Context) (string, error) {
+	var one string
+	var err error
 	var all sync.WaitGroup
+	all.Go(func() { one, err = r.ask(ctx) })
+	numbers, unseen := r.slotsHeld(ctx)
+	said, errs := make([]string, len(numbers)), make([]error, len(numbers))
 	for i, number := range numbers {
 		all.Go(func() { said[i], errs[i] = r.demandSlot(ctx, number) })
 	}
 	all.Wait()
-	said = slices.DeleteFunc(said, func(line string) bool { return line == "" })
-	return strings.Join(said, "\n"), errors.Join(errs...)
+	if err == nil {
+		err = unseen // otherwise it is likely the same error
+	}
+	if len(numbers) == 0 && one == "" && err == nil {
+		return noHolder(r.opt.Lock, r.before), nil
+	}
+	said = slices.DeleteFunc(append(said, one), func(line string) bool { return line == "" })
+	return strings.Join(said, "\n"), errors.Join(append(errs, err)...)
 }
 
 // slotsHeld returns the numbers of the slots that are held.
@@ -68,11 +71,11 @@ func (r *resignation) demandSlot(ctx context.Context, number int) (string, error
 	case err != nil:
 		return "", fmt.Errorf("slot %d: %w", number, err)
 	case said == "":
-		said = noHolder(lock)
+		said = noHolder(lock, one.before)
 	}
 	return said, nil
 }
 
-func noHolder(lock string) string {
-	return fmt.Sprintf("lock %q is free: there is no holder to ask", lock)
+func noHolder(lock string, s locks.Status) string {
+	return nobody(lock, s) + ": there is no holder to ask"
 }

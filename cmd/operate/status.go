@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"slices"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -42,7 +41,7 @@ func (p *operator) status(all bool, format string) error {
 	if err != nil {
 		return output.Explain(p.opt.Lock, err)
 	}
-	if err := p.print(seen, format); err != nil || slices.ContainsFunc(seen, func(l view.Lock) bool { return l.Held }) {
+	if err := p.print(seen, format); err != nil || !free(seen) {
 		return err
 	}
 	return output.ExitWith(exitFree)

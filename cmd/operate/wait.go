@@ -39,11 +39,15 @@ func (p *operator) timedOut(last []view.Lock) error {
 // described says who holds a lock or one of its slots.
 func described(now []view.Lock) string {
 	for i := range now {
-		if now[i].Held {
-			return "held by " + holder(now[i].Status)
+		switch l := &now[i]; {
+		case l.Over(), !l.Held:
+		case l.Left < 0:
+			return "held by " + holder(l.Status) + " (" + view.Ended(l.Status) + ")"
+		default:
+			return "held by " + holder(l.Status)
 		}
 	}
-	return stateOf(now)
+	return view.Free
 }
 
 // errSeen ends a Follower when the lock is as wanted.
@@ -87,7 +91,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 			if p.opt.Wait.Given { // the first answer has taken a part of it
 				time.AfterFunc(time.Until(began.Add(p.opt.Wait.D)), cancel)
 			}
-			p.env.Console.Info(fmt.Sprintf("lock %q is %s; waiting", p.opt.Lock, stateOf(now)))
+			p.env.Console.Info(fmt.Sprintf("lock %q is %s; waiting", p.opt.Lock, described(now)))
 		}
 		return nil
 	}}
@@ -131,14 +135,4 @@ func met(until string, now []view.Lock, changes []view.Change, first bool) bool 
 // released, but whose lease has certainly ended.
 func free(now []view.Lock) bool {
 	return !slices.ContainsFunc(now, func(l view.Lock) bool { return l.Held && !l.Over() })
-}
-
-// stateOf returns the state of a lock with all its slots.
-func stateOf(now []view.Lock) string {
-	for i := range now {
-		if now[i].Held {
-			return now[i].Is()
-		}
-	}
-	return view.Free
 }

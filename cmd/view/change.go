@@ -77,7 +77,7 @@ func (c Change) Line() string {
 	case Held:
 		return at + name + ": held by " + who(c.Lock) + fmt.Sprintf(", token %d", c.Lock.Token)
 	case Lapsed:
-		return at + name + ": the lease of " + who(c.Lock) + " has ended"
+		return at + name + ": " + Ended(c.Lock.Status) + "; it was held by " + who(c.Lock)
 	case Waiting:
 		return at + name + fmt.Sprintf(": %d waiting", c.Lock.Waiters)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -50,15 +51,17 @@ func TestChanges(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	evil := held("a", "x\n\x1b[2Jy", 1)
+	over := evil
+	over.Left = -time.Second
 	free := Lock{Name: "a"}
 	for want, c := range map[string]Change{
-		`a: held by x\n\x1b[2Jy, token 1`:          {Kind: Held, Lock: &evil, Before: &free},
-		`a: free, was held by x\n\x1b[2Jy`:         {Kind: Free, Lock: &free, Before: &evil},
-		`a: free`:                                  {Kind: Free, Lock: &free},
-		`a: 0 waiting`:                             {Kind: Waiting, Lock: &free, Before: &evil},
-		`a: the lease of x\n\x1b[2Jy has ended`:    {Kind: Lapsed, Lock: &evil, Before: &evil},
-		`the backend is unreachable: down\nreally`: {Kind: Unreachable, Trouble: errors.New("down\nreally")},
-		`the backend is reachable`:                 {Kind: Reachable},
+		`a: held by x\n\x1b[2Jy, token 1`:  {Kind: Held, Lock: &evil, Before: &free},
+		`a: free, was held by x\n\x1b[2Jy`: {Kind: Free, Lock: &free, Before: &evil},
+		`a: free`:                          {Kind: Free, Lock: &free},
+		`a: 0 waiting`:                     {Kind: Waiting, Lock: &free, Before: &evil},
+		`a: its lease ended 1s ago; nobody holds it; it was held by x\n\x1b[2Jy`: {Kind: Lapsed, Lock: &over, Before: &evil},
+		`the backend is unreachable: down\nreally`:                               {Kind: Unreachable, Trouble: errors.New("down\nreally")},
+		`the backend is reachable`:                                               {Kind: Reachable},
 	} {
 		c.Time = now
 		if got := c.Line(); !strings.HasSuffix(got, "0 "+want) || strings.ContainsAny(got, "\n\x1b") {

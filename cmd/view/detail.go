@@ -20,16 +20,19 @@ func (s Style) Detail(w io.Writer, all []Lock) error {
 	return err
 }
 
-// unconfirmed is the state of a lock that is [Lapsed], if only a clock that may be wrong says so.
-const unconfirmed = "unconfirmed"
+// Ended says when the lease of a holder ended that has not released the lock, and whether that is
+// certain.
+func Ended(s locks.Status) string {
+	ended := "its lease ended " + age(-s.Left) + " ago; "
+	if s.Over() {
+		return ended + "nobody holds it"
+	}
+	return "by the server's clock " + ended + "not yet confirmed"
+}
 
 func (s Style) detail(b *strings.Builder, l *Lock) {
 	state := s.state(l)
-	if state.text == Lapsed && l.Confirm > 0 {
-		state.text = unconfirmed
-	}
-	state.text = map[string]string{Held: "held by " + s.holder(l), Free: "free", Lapsed: "its lease has ended, and nobody has taken it since; it was held by " + s.holder(l),
-		unconfirmed: "by the server's clock its lease has ended, which is not yet confirmed; it was held by " + s.holder(l)}[state.text]
+	state.text = map[string]string{Held: "held by " + s.holder(l), Free: "free", Lapsed: Ended(l.Status) + "; it was held by " + s.holder(l)}[state.text]
 	fmt.Fprintf(b, "%s: %s\n", s.paint(cell{locks.Printable(l.Name), bold}), s.paint(state))
 	for _, f := range s.facts(l) {
 		fmt.Fprintf(b, "  %-9s %s\n", f[0], f[1])
@@ -99,7 +102,7 @@ func (s Style) lease(l *Lock) string {
 	case l.Left == 0:
 		return span(l.TTL)
 	case l.Left < 0:
-		return span(l.TTL) + ", ended " + span(-l.Left.Round(100*time.Millisecond))
+		return span(l.TTL) + ", ended " + age(-l.Left) + " ago"
 	}
 	return span(l.TTL) + ", " + left(l) + " left"
 }

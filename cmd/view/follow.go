@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -30,6 +31,9 @@ type Follower struct {
 
 // idle is how often we look although there is a watch, which may be broken unnoticed.
 const idle = 10 * time.Second
+
+// shortest is the shortest pause before another look that no report has asked for.
+const shortest = 100 * time.Millisecond
 
 // Follow looks until ctx ends, and returns ctx.Err(). It goes on if the backend cannot be
 // reached, but at the first look only if it is Patient. It returns any other error, because
@@ -130,11 +134,19 @@ func (f *Follower) unwatch() {
 func (f *Follower) wait(ctx context.Context) error {
 	every := idle
 	switch {
+	case f.reports != nil && !f.Store.slotted: // which reports no slots
+		held := slices.ContainsFunc(f.last, func(l Lock) bool { return l.Held })
+		every = min(every, max(f.Store.untilSlots(ctx, held), shortest))
 	case f.reports != nil:
 	case f.noWatch:
 		every = f.Interval
 	default: // the next watch may succeed
 		every = min(f.Interval, idle)
+	}
+	for i := range f.last {
+		if c := f.last[i].Confirm; c > 0 { // nobody reports that the end of a lease is confirmed
+			every = min(every, max(c, shortest))
+		}
 	}
 	timer := time.NewTimer(every)
 	defer timer.Stop()

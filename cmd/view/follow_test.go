@@ -219,6 +219,40 @@ func TestFollowSlots(t *testing.T) {
 	})
 }
 
+// TestFollowFirstSlots: the first slots of a new lock are seen within a second, although only a
+// list has them.
+func TestFollowFirstSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(slotted)
+		s.can = []locks.Ability{locks.CanInspect, locks.CanList, locks.CanWatch}
+		s.pages = make([][]locks.Listed, 1)
+		changes, _ := follow(t, s)
+		time.Sleep(2500 * time.Millisecond)
+		s.pages = [][]locks.Listed{listed("a#1")}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := changes(), []string{"free ", "held x"}; !slices.Equal(got, want) {
+			t.Errorf("seen: %q; want %q", got, want)
+		}
+	})
+}
+
+// TestFollowConfirms: if a lease has ended by a clock that may be wrong, the Follower looks again when
+// that can be confirmed, because nothing reports it.
+func TestFollowConfirms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeStore{can: []locks.Ability{locks.CanInspect, locks.CanWatch}}
+		s.state.Status = locks.Status{Held: true, Holder: "x", Left: -time.Second, Confirm: 2 * time.Second}
+		follow(t, s)
+		synctest.Wait()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s.looks != 2 {
+			t.Errorf("looked %d times; want 2", s.looks)
+		}
+	})
+}
+
 // TestFollowReopens: a handle whose helper program has died never responds again, and is
 // replaced. The new handle is also watched.
 func TestFollowReopens(t *testing.T) {

@@ -127,6 +127,25 @@ func seat(all []Lock) []Lock {
 	return out
 }
 
+// mixed returns the locks with a remark on each that is held both as a whole and in slots: neither
+// excludes the other.
+func mixed(all []Lock) []Lock {
+	var whole *Lock
+	for i := range all {
+		l := &all[i]
+		base, number := locks.CutSlot(l.Name)
+		switch {
+		case !l.Held || l.Over():
+		case number < 0:
+			whole = l
+		case whole != nil && whole.Name == base:
+			whole.Odd = append(whole.Odd, "it is held with and without --slots, which do not exclude each other")
+			whole = nil
+		}
+	}
+	return all
+}
+
 // place returns the holder as a waiter.
 func (l *Lock) place() locks.Place {
 	return locks.Place{Holder: l.Holder, RunID: l.RunID, Since: l.Since}

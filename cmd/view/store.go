@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -21,12 +22,17 @@ type Store struct {
 	Open func(context.Context) (locks.Lock, error)
 
 	slotted bool      // we saw slots, or their turnstile
+	began   time.Time // when we first looked
 	asked   time.Time // when we last looked for slots
 }
 
-// slotsEvery is how often we look whether a free lock has slots, because that takes a list
-// of all locks.
-const slotsEvery = 30 * time.Second
+// How often we look whether a lock has slots, because that takes a list of all locks: more often at
+// first and while the lock is free, when somebody may be waiting for its first run.
+const (
+	slotsEvery = 30 * time.Second
+	slotsSoon  = time.Second
+	slotsFirst = time.Minute
+)
 
 // Request makes one request within Timeout.
 func (s *Store) Request(ctx context.Context, request func(context.Context) error) error {
@@ -36,13 +42,17 @@ func (s *Store) Request(ctx context.Context, request func(context.Context) error
 }
 
 // Look returns the locks as they are now, sorted by name. If Name is set and the lock has
-// no slots, Look returns it even if it is free. If it has slots, Look returns them instead.
+// no slots, Look returns it even if it is free. If it has slots, Look returns them, and the lock
+// only if it is held as well.
 func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 	if s.Name == "" {
 		return s.list(ctx, func(string) bool { return true })
 	}
+	if s.began.IsZero() {
+		s.began = time.Now()
+	}
 	one, err := s.inspect(ctx)
-	if err != nil || one.Held || !s.maySlot(ctx) {
+	if err != nil || s.untilSlots(ctx, one.Held) > 0 {
 		return []Lock{one}, err
 	}
 	s.asked = time.Now()
@@ -52,22 +62,32 @@ func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 		return is
 	})
 	switch {
-	case errors.Is(err, locks.ErrDenied): // a user may look at one lock without being allowed to list all
+	case errors.Is(err, locks.ErrDenied) && one.Held: // a user may look at one lock without being allowed to list all
+	case errors.Is(err, locks.ErrDenied):
 		one.Odd = append(one.Odd, "cannot see whether it has slots: "+err.Error())
 	case err != nil:
 		return nil, err
+	case len(slots) > 0 && one.Held:
+		return mixed(append([]Lock{one}, slots...)), nil
 	case len(slots) > 0: // otherwise all slots are free, and only the turnstile remains
 		return slots, nil
 	}
 	return []Lock{one}, nil
 }
 
-// maySlot reports whether to look for slots of the lock.
-func (s *Store) maySlot(ctx context.Context) bool {
-	if _, number := locks.CutSlot(s.Name); number >= 0 {
-		return false
+// untilSlots returns when to look for slots of the lock: 0 is now.
+func (s *Store) untilSlots(ctx context.Context, held bool) time.Duration {
+	if _, number := locks.CutSlot(s.Name); number >= 0 || s.Name == "" || !s.Can(ctx, locks.CanList) {
+		return math.MaxInt64
 	}
-	return (s.slotted || time.Since(s.asked) > slotsEvery) && s.Can(ctx, locks.CanList)
+	every := slotsEvery
+	switch {
+	case s.slotted, s.asked.IsZero():
+		return 0
+	case !held && time.Since(s.began) < slotsFirst:
+		every = slotsSoon
+	}
+	return max(0, every-time.Since(s.asked))
 }
 
 // IsWide reports whether the Store looks at more than one lock, as far as the last look has
@@ -116,7 +136,7 @@ func (s *Store) inspect(ctx context.Context) (l Lock, err error) {
 // list returns the wanted locks as users know them.
 func (s *Store) list(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
 	all, err := s.Kept(ctx, wanted)
-	return seat(all), err
+	return mixed(seat(all)), err
 }
 
 // Kept returns the wanted locks that the backend lists, including the turnstiles of slots,

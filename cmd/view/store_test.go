@@ -68,8 +68,8 @@ func TestLookAtSlots(t *testing.T) {
 	}
 	s.is("x", 1, nil)
 	all, err = (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
-	if got, want := names(all), []string{"jobs"}; !slices.Equal(got, want) || err != nil {
-		t.Errorf("held as itself: got %q, %v; want %q", got, err, want)
+	if got, want := names(all), []string{"jobs", "jobs#1", "jobs#2"}; !slices.Equal(got, want) || err != nil || len(all[0].Odd) != 1 {
+		t.Errorf("held as itself: got %+v, %v; want %q, with a remark", all, err, want)
 	}
 }
 
@@ -81,6 +81,10 @@ func TestLookWithoutList(t *testing.T) {
 	all, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context())
 	if err != nil || len(all) != 1 || len(all[0].Odd) != 1 {
 		t.Errorf("got %+v, %v; want the lock, and a remark", all, err)
+	}
+	s.is("x", 1, nil)
+	if all, err = (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context()); err != nil || len(all[0].Odd) > 0 {
+		t.Errorf("held: got %+v, %v; want the lock", all, err)
 	}
 	s.fails = locks.ErrUnavailable
 	if _, err := (&Store{Handle: s, Name: "jobs", Timeout: time.Second}).Look(t.Context()); !errors.Is(err, locks.ErrUnavailable) {

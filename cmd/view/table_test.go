@@ -74,7 +74,7 @@ func TestDetail(t *testing.T) {
 		" (3m ago), by a takeover: the previous holder did not release the lock\n  token     17\n  lease     15s, 11.2s left\n  waiting   3\n",
 		"\n         1. web2/4/cd since ", " (1m ago), priority 5\n", "\n         2. evil\\x1b[31m\n            1 more\n  voter\\x1b[31m\n",
 		"\nreport: free\n  last run  ", "schedule day, by web3, token 4\n",
-		"\nevil: its lease has ended, and nobody has taken it since; it was held by \\x1b[2J\n",
+		"\nevil: its lease ended 2s ago; nobody holds it; it was held by \\x1b[2J\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
@@ -83,7 +83,7 @@ func TestDetail(t *testing.T) {
 	unsure := sample()[len(sample())-1:]
 	unsure[0].Left, unsure[0].Confirm = -time.Second, time.Second
 	out.Reset()
-	if err := (Style{Now: now}).Detail(&out, unsure); err != nil || !strings.Contains(out.String(), "which is not yet confirmed; it was held by") {
+	if err := (Style{Now: now}).Detail(&out, unsure); err != nil || !strings.Contains(out.String(), ": by the server's clock its lease ended 1s ago; not yet confirmed; it was held by") {
 		t.Errorf("got %s, %v", out.String(), err)
 	}
 }
