@@ -15,6 +15,7 @@ import (
 type Once struct {
 	Schedule string
 	Window   int64  // the key of a window.Window
+	Begins   int64  // when the window is scheduled to begin, in seconds since 1970
 	Label    string // of the window, for people
 	Attempt  bool   // a start of the job counts as the success
 }
@@ -76,11 +77,11 @@ func (t *term) takeBackAttempt(o outcome) {
 
 // noteRun notes that the job has run in its window.
 func (t *term) noteRun() error {
-	_, err := t.note(func(record *ledger.Record) error {
-		return record.Finish(t.c.Once.Schedule, ledger.Run{
-			Window: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token,
-		})
-	})
+	run := ledger.Run{Window: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token}
+	if t.c.Once.Begins != run.Window {
+		run.Begins = t.c.Once.Begins
+	}
+	_, err := t.note(func(record *ledger.Record) error { return record.Finish(t.c.Once.Schedule, run) })
 	return err
 }
 

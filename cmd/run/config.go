@@ -79,7 +79,7 @@ func (s *session) once() (*runner.Once, error) {
 		return nil, fmt.Errorf("--once-per: %w", err)
 	}
 	current := schedule.Window(s.env.Now())
-	return &runner.Once{Schedule: schedule.String(), Window: current.Key, Label: current.Label, Attempt: s.opt.OncePerAttempt}, nil
+	return &runner.Once{Schedule: schedule.String(), Window: current.Key, Begins: current.Begins, Label: current.Label, Attempt: s.opt.OncePerAttempt}, nil
 }
 
 // hooks finds the commands of the hooks.

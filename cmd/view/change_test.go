@@ -78,7 +78,7 @@ func TestChangeJSON(t *testing.T) {
 	t.Parallel()
 	was, is := held("a", "x", 1), held("a", "y", 2)
 	b, err := json.Marshal(Change{Time: now, Kind: Held, Lock: &is, Before: &was}.JSON())
-	want := `{"v":1,"time":"2026-11-21T12:00:00Z","event":"held","previous":"x","lock":"a","state":"held","holder":"y","run_id":"run-y","since":"2026-11-21T11:57:00Z","token":2,"waiters":0}`
+	want := `{"v":1,"time":"2026-11-21T12:00:00Z","event":"held","previous":"x","lock":"a","state":"held","holder":"y","run_id":"run-y","since":"2026-11-21T11:57:00Z","token":2}`
 	if string(b) != want || err != nil {
 		t.Errorf("%s, %v; want %s", b, err, want)
 	}

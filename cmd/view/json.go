@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/window"
 )
 
 // version is the version of the JSON that this package writes. New fields do not change the
@@ -36,7 +37,7 @@ type JSON struct {
 	NoResign  bool      `json:"no_resign,omitempty"`
 	Advertise string    `json:"advertise,omitempty"` // what the holder publishes
 	Stopping  *Stopping `json:"stopping,omitempty"`
-	Waiters   int       `json:"waiters"`
+	Waiters   *int      `json:"waiters,omitempty"`
 	Queue     []Waiter  `json:"queue,omitempty"` // the next in line first
 	LastRun   *LastRun  `json:"last_run,omitempty"`
 	Details   []string  `json:"details,omitempty"`
@@ -60,7 +61,8 @@ type Waiter struct {
 // LastRun is the last run that --once-per has recorded.
 type LastRun struct {
 	Schedule string    `json:"schedule"`
-	Window   int64     `json:"window"` // the key of its window
+	Window   time.Time `json:"window,omitzero"` // when its window is scheduled to begin, in the zone of its host
+	Label    string    `json:"label,omitempty"` // the same, as messages show it
 	By       string    `json:"by,omitempty"`
 	At       time.Time `json:"at,omitzero"` // when it ended
 	Token    uint64    `json:"token,omitempty"`
@@ -81,7 +83,9 @@ func (l *Lock) JSON() JSON {
 		Lock: l.Name, State: l.Is(),
 		Holder: locks.Printable(l.Holder), RunID: locks.Printable(l.RunID), Host: locks.Printable(l.Host), PID: l.PID,
 		Since: l.Since, Token: l.Token, TTLMS: l.TTL.Milliseconds(), Start: locks.Printable(l.Start), NoResign: l.NoResign, Advertise: locks.Printable(l.Advertise),
-		Waiters: l.Waiters,
+	}
+	if l.Counted || l.Waiters > 0 {
+		j.Waiters = &l.Waiters
 	}
 	if l.Left != 0 {
 		left := l.Left.Milliseconds()
@@ -94,7 +98,7 @@ func (l *Lock) JSON() JSON {
 		j.Queue = append(j.Queue, Waiter{locks.Printable(p.Holder), p.Since, p.Priority})
 	}
 	if r := l.Last; r != nil {
-		j.LastRun = &LastRun{Schedule: locks.Printable(r.Spec), Window: r.Window, By: locks.Printable(r.By), Token: r.Token}
+		j.LastRun = &LastRun{Schedule: locks.Printable(r.Spec), Window: r.begins(), Label: locks.Printable(window.Label(r.Spec, r.Window)), By: locks.Printable(r.By), Token: r.Token}
 		if r.At > 0 {
 			j.LastRun.At = time.Unix(r.At, 0).UTC()
 		}
@@ -106,4 +110,17 @@ func (l *Lock) JSON() JSON {
 		j.Odd = append(j.Odd, locks.Printable(odd))
 	}
 	return j
+}
+
+// begins returns when the window of a run is scheduled to begin, or a zero time if that is invalid.
+// The window of a schedule in wall time has that of its host, as if it were UTC, so it says the zone.
+func (r *Run) begins() time.Time {
+	if r.Window <= 0 || r.Window > lastSecond {
+		return time.Time{}
+	}
+	east := r.Window - r.Begins
+	if r.Begins <= 0 || max(east, -east) >= 24*60*60 {
+		return time.Unix(r.Window, 0).UTC()
+	}
+	return time.Unix(r.Begins, 0).In(time.FixedZone("", int(east)))
 }

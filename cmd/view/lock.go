@@ -14,7 +14,8 @@ import (
 type Lock struct {
 	Name string
 	locks.State
-	Last *Run // the last successful run with --once-per; nil: none is known
+	Counted bool // the backend knows the waiters
+	Last    *Run // the last successful run with --once-per; nil: none is known
 	// Stopping says that the holder's job was asked to stop; nil: it is not known to be.
 	Stopping *ledger.Stopping
 	// Odd describes, for people, what makes no sense in what is stored.

@@ -128,6 +128,7 @@ func (s *Store) inspect(ctx context.Context) (l Lock, err error) {
 			}
 		}
 		l = newLock(s.Name, state, record, time.Now())
+		l.Counted = s.Can(ctx, locks.CanQueue)
 		return nil
 	})
 	return l, err
@@ -143,13 +144,16 @@ func (s *Store) list(ctx context.Context, wanted func(name string) bool) ([]Lock
 // which have number 0. The slots of a lock follow it, in order.
 func (s *Store) Kept(ctx context.Context, wanted func(name string) bool) ([]Lock, error) {
 	var all []Lock
+	counted := s.Can(ctx, locks.CanQueue)
 	seen := map[string]bool{}
 	page := func(cursor string) ([]locks.Listed, string, error) { return s.page(ctx, cursor) }
 	err := locks.Pages(page, func(page []locks.Listed) {
 		for _, l := range page {
 			if wanted(l.Name) && !seen[l.Name] {
 				seen[l.Name] = true
-				all = append(all, newLock(l.Name, locks.State{Status: l.Status}, l.Record, time.Now()))
+				lock := newLock(l.Name, locks.State{Status: l.Status}, l.Record, time.Now())
+				lock.Counted = counted
+				all = append(all, lock)
 			}
 		}
 	})

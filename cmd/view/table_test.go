@@ -16,8 +16,8 @@ func sample() []Lock {
 	a := held("nightly", "web1/17/ab", 17)
 	a.TTL, a.Left, a.Start, a.Host, a.PID = 15*time.Second, 11234*time.Millisecond, locks.StartTakeover, "web1", 17
 	a.Queue = []locks.Place{{Holder: "web2/4/cd", Since: now.Add(-time.Minute), Priority: 5}, {Holder: "evil\x1b[31m"}}
-	a.Waiters, a.Details = 3, []string{"voter\x1b[31m"}
-	b := newLock("report", locks.State{}, []byte(`{"v":1,"runs":[{"spec":"day","done":[{"slot":1,"by":"web3","at":1795258800,"token":4}]}]}`), now)
+	a.Counted, a.Waiters, a.Details = true, 3, []string{"voter\x1b[31m"}
+	b := newLock("report", locks.State{}, []byte(`{"v":1,"runs":[{"spec":"0 0 * * *","done":[{"slot":1795219200,"begins":1795186800,"by":"web3","at":1795258800,"token":4}]}]}`), now)
 	c := held("evil", "\x1b[2J", 18)
 	c.Left = -2 * time.Second
 	return []Lock{a, b, c}
@@ -73,7 +73,7 @@ func TestDetail(t *testing.T) {
 		"nightly: held by web1/17/ab\n  host      web1, process 17\n  since     ",
 		" (3m ago), by a takeover: the previous holder did not release the lock\n  token     17\n  lease     15s, 11.2s left\n  waiting   3\n",
 		"\n         1. web2/4/cd since ", " (1m ago), priority 5\n", "\n         2. evil\\x1b[31m\n            1 more\n  voter\\x1b[31m\n",
-		"\nreport: free\n  last run  ", "schedule day, by web3, token 4\n",
+		"\nreport: free\n  last run  ", "schedule 0 0 * * *, by web3, token 4\n",
 		"\nevil: its lease ended 2s ago; nobody holds it; it was held by \\x1b[2J\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -97,7 +97,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		`{"v":1,"time":"2026-11-21T12:00:00Z","backend":"file","locks":[{"lock":"nightly","state":"held",`,
 		`"ttl_ms":15000,"left_ms":11234,"start":"takeover","waiters":3,"queue":[{"holder":"web2/4/cd","since":"2026-11-21T11:59:00Z","priority":5},{"holder":"evil\\x1b[31m"}]`,
-		`"last_run":{"schedule":"day","window":1,"by":"web3","at":"2026-11-21T11:00:00Z","token":4}`,
+		`"last_run":{"schedule":"0 0 * * *","window":"2026-11-21T00:00:00+09:00","label":"2026-11-21","by":"web3","at":"2026-11-21T11:00:00Z","token":4}`,
 		`{"lock":"evil","state":"lapsed","holder":"\\x1b[2J",`,
 	} {
 		if !strings.Contains(string(b), want) {

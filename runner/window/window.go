@@ -46,6 +46,8 @@ type Schedule struct {
 type Window struct {
 	Key   int64  // equal on all hosts, and higher for later windows: seconds since 1970, of real or of wall time
 	Label string // when it is scheduled to begin, for people
+	// Begins is the same moment in seconds since 1970, of real time, by the zone of this host.
+	Begins int64
 }
 
 // String returns the schedule without its zone, in at most 128 bytes. All spellings of
@@ -64,7 +66,7 @@ func (s Schedule) Window(now time.Time) Window {
 		}
 		next = before
 	}
-	return Window{key, s.label(key)}
+	return Window{key, s.label(key), s.begins(key)}
 }
 
 // Ends returns the first second that belongs to a later window than now.
@@ -134,6 +136,30 @@ func (s Schedule) lastInstant(t time.Time) int64 {
 		}
 		t = start.Add(-time.Second)
 	}
+}
+
+// begins returns the moment at which a window is scheduled to begin.
+func (s Schedule) begins(key int64) int64 {
+	if !s.floating {
+		return key
+	}
+	wall := time.Unix(key, 0).UTC()
+	return time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, s.zone).Unix()
+}
+
+// Label returns the label of a window with a key, of a schedule that [Schedule.String] returned, or
+// "" if the schedule is invalid.
+func Label(spec string, key int64) string {
+	s, err := Parse(spec, "")
+	if err != nil {
+		return ""
+	}
+	for _, known := range words {
+		if s.spec == known.cron && known.layout != "" {
+			s.layout = known.layout
+		}
+	}
+	return s.label(key)
 }
 
 func (s Schedule) label(key int64) string {

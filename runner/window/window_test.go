@@ -102,3 +102,26 @@ func TestSkewedClocks(t *testing.T) {
 		}
 	}
 }
+
+// TestBegins: a window says when it begins, by the zone of the host, and its label is known from
+// the schedule and the key alone.
+func TestBegins(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ spec, begins string }{
+		{"CRON_TZ=Asia/Tokyo day", "2026-03-03T15:00:00Z"},
+		{"CRON_TZ=America/New_York week", "2026-03-02T05:00:00Z"},
+		{"CRON_TZ=Asia/Tokyo 10m", "2026-03-04T05:10:00Z"},
+	} {
+		s := parse(t, tt.spec)
+		got := s.Window(at(t, "2026-03-04T05:10:00Z"))
+		if want := at(t, tt.begins).Unix(); got.Begins != want {
+			t.Errorf("%s begins at %d; want %d", tt.spec, got.Begins, want)
+		}
+		if label := window.Label(s.String(), got.Key); s.String() != "10m0s" && label != got.Label {
+			t.Errorf("%s is %q; want %q", tt.spec, label, got.Label)
+		}
+	}
+	if got := window.Label("day and night", 1); got != "" {
+		t.Errorf("an invalid schedule has the label %q", got)
+	}
+}

@@ -125,7 +125,7 @@ func fullest(t testing.TB, spec, by string) *Record {
 	}
 	for n := range int64(30) {
 		for i := range 4 {
-			run := Run{Window: math.MinInt64 + n, By: strings.Repeat(by, 64), At: math.MinInt64, Token: math.MaxUint64}
+			run := Run{Window: math.MinInt64 + n, By: strings.Repeat(by, 64), At: math.MinInt64, Token: math.MaxUint64, Begins: math.MinInt64}
 			if err := r.Finish(spec+string(rune('a'+i)), run); err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,9 @@ type Run struct {
 	By     string `json:"by,omitempty"`    // the holder; cut to 64 bytes
 	At     int64  `json:"at,omitempty"`    // when it ended, in seconds since 1970; 0: not known
 	Token  uint64 `json:"token,omitempty"` // of its term
+	// Begins is when the window is scheduled to begin, in seconds since 1970, by the zone of its
+	// host; 0: as Window says.
+	Begins int64 `json:"begins,omitempty"`
 }
 
 // A history is what is known about one schedule. A window is done if it is listed, or is not

@@ -26,7 +26,7 @@ func TestDone(t *testing.T) {
 	t.Parallel()
 	r := new(Record)
 	finish(t, r, "day", 30, 10)
-	if run, done := r.Done("day", 10); !done || run != (Run{10, "host10", 11, 10}) {
+	if run, done := r.Done("day", 10); !done || run != (Run{Window: 10, By: "host10", At: 11, Token: 10}) {
 		t.Errorf("got %+v, %v", run, done)
 	}
 	for _, window := range []int64{9, 11, 20, 31} {
