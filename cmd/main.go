@@ -65,6 +65,17 @@ func do(line *options.Line, e *env.Env, empty bool) error {
 			log.Info("ignoring a config file whose directory you may not enter", "path", r.Hidden)
 		})
 	}
+	if backend := r.Setting("backend"); !r.Given("cursor") { // of a completion, at which nothing may be printed
+		text := ""
+		if backend != nil {
+			text = backend.Text
+		}
+		for _, m := range options.Misspellings(os.Environ(), text) {
+			e.Console.Later(func(log *slog.Logger) {
+				log.Warn("ignoring an unknown variable, which may be misspelled", "variable", m.Variable, "near", m.Near)
+			})
+		}
+	}
 	return line.Command.Do(r)
 }
 

@@ -36,10 +36,10 @@ import (
 type Console struct {
 	file    *os.File
 	sink    *Sink
-	logFile *Sink              // where messages go; nil: to sink
-	log     *slog.Logger       // nil until the options are known
-	later   func(*slog.Logger) // logs what happened before; nil: nothing
-	wait    *WaitLine          // nil until there is something to wait for
+	logFile *Sink                // where messages go; nil: to sink
+	log     *slog.Logger         // nil until the options are known
+	later   []func(*slog.Logger) // log what happened before
+	wait    *WaitLine            // nil until there is something to wait for
 	set     Settings
 	journal bool                        // file is systemd's journal
 	regular bool                        // messages go to a regular file
@@ -89,9 +89,8 @@ func (c *Console) LogTo(name string) error {
 	return nil
 }
 
-// Later calls do with the logger as soon as there is one. It is called at most once, before
-// Start.
-func (c *Console) Later(do func(*slog.Logger)) { c.later = do }
+// Later calls do with the logger as soon as there is one. It is called before Start.
+func (c *Console) Later(do func(*slog.Logger)) { c.later = append(c.later, do) }
 
 // Start makes the logger that the settings ask for. It is called once, before anything else
 // may log.
@@ -107,8 +106,8 @@ func (c *Console) Start(s Settings) *slog.Logger {
 	}
 	c.set = s
 	c.log = c.newLogger(level, s)
-	if c.later != nil {
-		c.later(c.log)
+	for _, do := range c.later {
+		do(c.log)
 	}
 	return c.log
 }

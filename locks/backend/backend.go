@@ -118,10 +118,10 @@ func (i *Info) CheckParams(u *url.URL) error {
 }
 
 // CheckURL returns an ErrUsage if a URL is not of the form scheme://…, has a part after
-// #, or has wrong parameters.
+// #, or has wrong parameters. With one slash, what is meant as the host would be the path.
 func (i *Info) CheckURL(u *url.URL) error {
 	switch {
-	case u.Opaque != "":
+	case u.Opaque != "", u.OmitHost:
 		return locks.Usagef("%s URL: write %s, with two slashes", i.Scheme, i.URL)
 	case u.Fragment != "":
 		return locks.Usagef("%s URL: it has a part after #", i.Scheme)

@@ -51,6 +51,7 @@ func TestSettingsRefused(t *testing.T) {
 		"gcs:":                                     "no bucket is named",
 		"gcs:///prefix":                            "no bucket is named",
 		"gcs:bucket":                               "with two slashes",
+		"gcs:/bucket":                              "with two slashes",
 		"gcs://bucket/p#f":                         "a part after #",
 		"gcs://user@bucket/p":                      "cannot have a user",
 		"gcs://bucket:80/p":                        "cannot have a port",

@@ -56,7 +56,7 @@ func (s *store) causes() []cause {
 		{readOnly, caslease.Unreachable, hintStandby},
 		{"28", caslease.Denied, hintLogin},
 		{"3D000", caslease.Refused, "check the name of the database, in the URL's path or in PGDATABASE"},
-		{"3F000", caslease.Refused, "create it: CREATE SCHEMA " + quote(s.pool.settings.schema) + "; or name another with schema="},
+		{"3F000", caslease.Misnamed, "create it: CREATE SCHEMA " + quote(s.pool.settings.schema) + "; or name another with schema="},
 		{"40003", caslease.Unknown, ""},
 		{"40", caslease.Changed, ""}, // somebody else was writing: read again
 		{"42501", caslease.Denied, "ask the owner of the database to run: " + s.pool.settings.setup()},

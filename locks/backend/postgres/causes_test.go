@@ -153,7 +153,7 @@ func TestCannotConnect(t *testing.T) {
 	}
 	s := openStore(t, server.URL()+"&schema=none")
 	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	if f := storetest.IsKind(t, s, err, caslease.Refused); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
+	if f := storetest.IsKind(t, s, err, caslease.Misnamed); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
 		t.Errorf("without the schema: %+v", f)
 	}
 	storetest.Must(t)(openStore(t, server.URLAs("locked:right")).Read(storetest.Within(t, realserver.Ready), jobs))

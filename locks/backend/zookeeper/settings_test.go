@@ -86,6 +86,7 @@ func TestParseErrors(t *testing.T) {
 		want string
 	}{
 		{"zk:h:2181", nil, "two slashes"},
+		{"zk:/h:2181", nil, "two slashes"},
 		{"zk://h?moed=fair", nil, `did you mean "mode"?`},
 		{"zk://h?mode=first", nil, "want fair or unfair"},
 		{"zk://h:0", nil, "no port between"},

@@ -106,6 +106,8 @@ func (l *Lock) explain(err error) *locks.Error {
 		e.Class = locks.ErrDenied
 	case Refused:
 		e.Class = locks.ErrRefused
+	case Misnamed:
+		e.Class = locks.ErrUsage
 	}
 	for _, class := range []error{locks.ErrLost, locks.ErrHeld, locks.ErrUsage} {
 		if errors.Is(err, class) {

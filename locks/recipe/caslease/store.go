@@ -154,6 +154,8 @@ const (
 	Refused
 	// Denied: the same, because permission or credentials are missing.
 	Denied
+	// Misnamed: the same, because a parameter of the URL names something that does not exist.
+	Misnamed
 	// Ended: the store's own lease, under which the cell was to be changed, has ended, or
 	// somebody else has it. See ByLease.
 	Ended
