@@ -72,7 +72,7 @@ func do(line *options.Line, e *env.Env, empty bool) error {
 		}
 		for _, m := range options.Misspellings(os.Environ(), text) {
 			e.Console.Later(func(log *slog.Logger) {
-				log.Warn("ignoring an unknown variable, which may be misspelled", "variable", m.Variable, "near", m.Near)
+				log.Warn("ignoring an unknown variable, which may be misspelled", "err", fmt.Errorf("%s; did you mean %s?", m.Variable, m.Near))
 			})
 		}
 	}

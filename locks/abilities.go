@@ -291,6 +291,25 @@ type Forgetter interface {
 	Forget(ctx context.Context) error
 }
 
+// A Located is a Lock that can say in which store it is.
+type Located interface {
+	// Location returns the address of the store with the prefix of its locks, for people and
+	// without secrets: "etcd://h:2379/jobs". It contacts no server. It blocks until the address
+	// is known or ctx ends, and is "" if it is not known.
+	Location(ctx context.Context) string
+}
+
+// MaxLocation is the maximum length of a location, in bytes.
+const MaxLocation = 1024
+
+// Location returns that of l, or "" if it is not known.
+func Location(ctx context.Context, l Lock) string {
+	if at, ok := l.(Located); ok {
+		return at.Location(ctx)
+	}
+	return ""
+}
+
 // A SecretReader is a Lock whose backend reads secrets from the environment.
 type SecretReader interface {
 	// SecretEnv returns the names of the environment variables that hold this backend's

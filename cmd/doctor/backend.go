@@ -2,7 +2,10 @@ package doctor
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
@@ -22,7 +25,11 @@ func (e *exam) parse(context.Context) []Check {
 	if e.backend.Host == "" && e.backend.Path == "" {
 		shown = e.backend.Scheme
 	}
-	return []Check{ok("backend", figures{"backend": shown, "source": e.Source}, "%s (%s)", locks.Printable(shown), e.Source)}
+	text := fmt.Sprintf("%s (%s)", locks.Printable(shown), e.Source)
+	if covers := options.Covers(e.backend); covers != "" {
+		text += "; its locks cover" + strings.NewReplacer("(", "", ")", "").Replace(covers)
+	}
+	return []Check{ok("backend", figures{"backend": shown, "source": e.Source}, "%s", text)}
 }
 
 // helper finds the helper program and starts it.

@@ -137,13 +137,12 @@ func (f *forgetting) shown() (all []view.Lock) {
 
 // confirm shows the records and asks for confirmation.
 func (f *forgetting) confirm(shown []view.Lock) error {
-	write := f.style(false).Table
-	if len(shown) == 1 {
-		write = f.style(false).Detail
-	}
 	var text strings.Builder
-	if err := write(&text, shown); err != nil {
-		return err
+	if len(shown) == 1 {
+		_ = f.style(false).Detail(&text, shown, f.where()) // a Builder accepts all
+	} else {
+		_ = f.style(false).Table(&text, shown)
+		text.WriteString("in " + f.where() + "\n")
 	}
 	text.WriteString("If you forget this, jobs with --once-per may run again in the same window.\n")
 	if !f.tokensRise() {

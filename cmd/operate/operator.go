@@ -106,6 +106,16 @@ func (v *visit) options(name string) locks.Options {
 	}
 }
 
+// where says which store is asked.
+func (v *visit) where() string {
+	ctx, cancel := context.WithTimeout(context.Background(), v.Timeout)
+	defer cancel()
+	return options.Where(ctx, v.Handle, v.backend)
+}
+
+// say prints an answer, and which store has given it.
+func (v *visit) say(answer string) error { return v.env.Say("%s\nasked %s", answer, v.where()) }
+
 func (v *visit) close() { _ = v.Handle.Close() } // it holds nothing
 
 // inspect looks at the lock alone.

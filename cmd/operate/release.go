@@ -78,7 +78,7 @@ func (p *operator) breakLock(yes bool, d demand) error {
 	if err != nil {
 		return output.Explain(p.opt.Lock, p.notBroken(ctx, v, before, err))
 	}
-	return p.env.Say("%s lost lock %q: %s", holder(before.Status), p.opt.Lock, notices(before.Status))
+	return v.say(fmt.Sprintf("%s lost lock %q: %s", holder(before.Status), p.opt.Lock, notices(before.Status)))
 }
 
 // announce leaves word for the holder of who takes the lock away and why. Whoever may not, or
@@ -111,7 +111,7 @@ func (p *operator) nothingHeld(ctx context.Context, v *visit, before locks.Statu
 		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.opt.Lock),
 			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
-	return p.env.Say("%s: there is nothing to release", nobody(v.opt.Lock, before))
+	return v.say(nobody(v.opt.Lock, before) + ": there is nothing to release")
 }
 
 // notBroken says why a lock was not taken away. Its term may have ended by itself.
@@ -128,7 +128,7 @@ func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, 
 		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has already ended; %s holds the lock now with token %d, and keeps it",
 			v.opt.Lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
 	}
-	return p.env.Say("%s no longer holds lock %q: it is free", holder(before.Status), v.opt.Lock)
+	return v.say(fmt.Sprintf("%s no longer holds lock %q: it is free", holder(before.Status), v.opt.Lock))
 }
 
 // nobody says that nobody holds a lock.
@@ -157,7 +157,7 @@ func (p *operator) confirm(v *visit, before locks.State) error {
 		shown = seen
 	}
 	var text strings.Builder
-	if err := p.style(false).Detail(&text, shown); err != nil {
+	if err := p.style(false).Detail(&text, shown, v.where()); err != nil {
 		return err
 	}
 	fmt.Fprintf(&text, "If you take the lock away from %s, %s.\nTake it away? [y/N] ", holder(before.Status), notices(before.Status))

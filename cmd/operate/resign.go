@@ -90,7 +90,7 @@ func (p *operator) resign(command string, d demand) error {
 	ctx := context.Background()
 	said, err := r.askAll(ctx)
 	if said != "" { // some of the slots may have been released, and others not
-		if err := p.env.Say("%s", said); err != nil {
+		if err := r.say(said); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -41,23 +43,29 @@ func (p *operator) status(all bool, format string) error {
 	if err != nil {
 		return output.Explain(p.opt.Lock, err)
 	}
-	if err := p.print(seen, format); err != nil || !free(seen) {
+	if err := v.print(seen, format); err != nil || !free(seen) {
 		return err
 	}
 	return output.ExitWith(exitFree)
 }
 
-// print prints locks to standard output.
-func (p *operator) print(seen []view.Lock, format string) error {
-	style := p.style(format == "wide")
+// print prints locks to standard output. Beside a table, the store is for people, and programs
+// may read the table, so it goes to standard error.
+func (v *visit) print(seen []view.Lock, format string) error {
+	style, where := v.style(format == "wide"), v.where()
+	if i := slices.IndexFunc(seen, func(l view.Lock) bool { return l.Unknown }); i >= 0 && known.Keeps(v.backend.Scheme) {
+		seen[i].Odd = append(seen[i].Odd, fmt.Sprintf("no record of a lock %s in %s", seen[i].Name, where))
+	}
 	switch {
 	case format == "json":
-		return output.JSON(p.env.Out, view.NewReport(known.RedactText(p.opt.Backend), seen, p.env.Now()))
-	case p.opt.Lock != "":
-		return style.Detail(p.env.Out, seen)
+		return output.JSON(v.env.Out, view.NewReport(known.RedactText(v.opt.Backend), where, seen, v.env.Now()))
+	case v.opt.Lock != "":
+		return style.Detail(v.env.Out, seen, where)
 	case len(seen) == 0:
-		p.env.Console.Info("there are no locks")
+		v.env.Console.Note("no locks in " + where)
 		return nil
 	}
-	return style.Table(p.env.Out, seen)
+	v.env.Console.Note("locks in " + where + ":")
+	v.env.Console.Drain() // the table follows
+	return style.Table(v.env.Out, seen)
 }

@@ -31,8 +31,9 @@ func waitCommand(e *env.Env) *options.Command {
 }
 
 // timedOut returns the error of a wait that timed out, with the last known state.
-func (p *operator) timedOut(last []view.Lock) error {
-	err := fmt.Errorf("lock %q: timed out: still %s", p.opt.Lock, described(last))
+func (v *visit) timedOut(last []view.Lock) error {
+	p := v.operator
+	err := fmt.Errorf("lock %q: timed out: still %s, in %s", p.opt.Lock, described(last), v.where())
 	return &output.Exit{Status: p.opt.Conflict.N, Err: err, Quiet: true}
 }
 
@@ -86,12 +87,12 @@ func (p *operator) await(until string, interval time.Duration) error {
 		case met(until, now, changes, first):
 			return errSeen
 		case p.opt.Wait.Given && time.Since(began) >= p.opt.Wait.D: // the first answer took all the time
-			return p.timedOut(now)
+			return v.timedOut(now)
 		case first:
 			if p.opt.Wait.Given { // the first answer has taken a part of it
 				time.AfterFunc(time.Until(began.Add(p.opt.Wait.D)), cancel)
 			}
-			p.env.Console.Info(fmt.Sprintf("lock %q is %s; waiting", p.opt.Lock, described(now)))
+			p.env.Console.Info(fmt.Sprintf("lock %q is %s; waiting, in %s", p.opt.Lock, described(now), v.where()))
 		}
 		return nil
 	}}
@@ -107,7 +108,7 @@ func (p *operator) await(until string, interval time.Duration) error {
 	case ctx.Err() != nil && last == nil:
 		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, p.opt.Lock)
 	case ctx.Err() != nil:
-		return p.timedOut(last)
+		return v.timedOut(last)
 	}
 	return output.Explain(p.opt.Lock, err)
 }

@@ -174,6 +174,13 @@ func (c *Console) Info(text string) {
 	}
 }
 
+// Note prints a line for people even without -v, but not with -q or as JSON.
+func (c *Console) Note(text string) {
+	if !c.set.Quiet && !c.set.JSON {
+		_, _ = io.WriteString(c, c.prefix(slog.LevelInfo)+text+"\n")
+	}
+}
+
 // line prints a line of an error.
 func (c *Console) line(text string) { _, _ = io.WriteString(c, c.prefix(slog.LevelError)+text+"\n") }
 

@@ -193,7 +193,9 @@ func (s *session) command(args []string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return args, s.nameLock(args)
+	var err error
+	s.opt.Lock, err = LockName(args)
+	return args, err
 }
 
 // isDirectory reports whether a command is empty or, by its spelling, a directory, such as

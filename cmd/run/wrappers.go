@@ -37,17 +37,17 @@ func program(command string) string {
 	return name
 }
 
-// nameLock names the lock after the command.
-func (s *session) nameLock(args []string) error {
+// LockName returns the name of the lock of a command, if the user does not name it.
+func LockName(args []string) (string, error) {
 	if name := program(args[0]); slices.Contains(Interpreters(), name) || slices.Contains(Wrappers(), name) {
-		return output.WithHint(locks.Usagef("--lock is required: %s does not say which job it runs", output.Quote(filepath.Base(args[0]))),
+		return "", output.WithHint(locks.Usagef("--lock is required: %s does not say which job it runs", output.Quote(filepath.Base(args[0]))),
 			"leaderrun --lock "+script(args)+" -- "+commandLine(args))
 	}
-	s.opt.Lock = filepath.Base(args[0])
-	if err := locks.CheckName(s.opt.Lock); err != nil {
-		return output.WithHint(err, "name the lock with --lock NAME")
+	name := filepath.Base(args[0])
+	if err := locks.CheckName(name); err != nil {
+		return "", output.WithHint(err, "name the lock with --lock NAME")
 	}
-	return nil
+	return name, nil
 }
 
 // script suggests a name for the lock: the name of the script that the first interpreter in

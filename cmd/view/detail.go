@@ -10,12 +10,13 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 )
 
-// Detail writes all that is known of locks, several lines each.
-func (s Style) Detail(w io.Writer, all []Lock) error {
+// Detail writes all that is known of locks, several lines each, and then in which store they are.
+func (s Style) Detail(w io.Writer, all []Lock, where string) error {
 	var b strings.Builder
 	for i := range all {
 		s.detail(&b, &all[i])
 	}
+	fmt.Fprintf(&b, "  %-9s %s\n", "in", where)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

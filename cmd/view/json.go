@@ -14,8 +14,9 @@ const version = 1
 // A Report is what `leaderrun status -o json` prints.
 type Report struct {
 	V       int       `json:"v"`
-	Time    time.Time `json:"time"` // ours
-	Backend string    `json:"backend"`
+	Time    time.Time `json:"time"`    // ours
+	Backend string    `json:"backend"` // as given
+	Store   string    `json:"store"`   // what that leads to
 	Locks   []JSON    `json:"locks"`
 }
 
@@ -69,8 +70,8 @@ type LastRun struct {
 }
 
 // NewReport returns a report on locks.
-func NewReport(backend string, all []Lock, now time.Time) Report {
-	r := Report{V: version, Time: now.UTC().Truncate(time.Millisecond), Backend: backend, Locks: []JSON{}}
+func NewReport(backend, store string, all []Lock, now time.Time) Report {
+	r := Report{V: version, Time: now.UTC().Truncate(time.Millisecond), Backend: backend, Store: store, Locks: []JSON{}}
 	for i := range all {
 		r.Locks = append(r.Locks, all[i].JSON())
 	}

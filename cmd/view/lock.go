@@ -14,6 +14,7 @@ import (
 type Lock struct {
 	Name string
 	locks.State
+	Unknown bool // it is free, and was not in a list of all locks
 	Counted bool // the backend knows the waiters
 	Last    *Run // the last successful run with --once-per; nil: none is known
 	// Stopping says that the holder's job was asked to stop; nil: it is not known to be.

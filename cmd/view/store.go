@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -56,11 +57,14 @@ func (s *Store) Look(ctx context.Context) ([]Lock, error) {
 		return []Lock{one}, err
 	}
 	s.asked = time.Now()
+	one.Unknown = !one.Held
 	slots, err := s.list(ctx, func(name string) bool {
+		one.Unknown = one.Unknown && !isSlotOf(name, s.Name)
 		is := isSlotOf(name, s.Name) && name != s.Name
 		s.slotted = s.slotted || is
 		return is
 	})
+	one.Unknown = one.Unknown && err == nil
 	switch {
 	case errors.Is(err, locks.ErrDenied) && one.Held: // a user may look at one lock without being allowed to list all
 	case errors.Is(err, locks.ErrDenied):
@@ -180,6 +184,9 @@ func OfAll(err error) error {
 	}
 	of := *e
 	of.Name = ""
+	if strings.HasPrefix(of.Op, "list") {
+		of.Op = "list locks"
+	}
 	for _, class := range []error{locks.ErrHeld, locks.ErrLost, locks.ErrDenied, locks.ErrUnavailable, locks.ErrUsage} {
 		if errors.Is(err, class) { // err may wrap e and a class
 			of.Class = class

@@ -47,7 +47,7 @@ func TestColors(t *testing.T) {
 		if err := style.Table(out, sample()); err != nil {
 			t.Fatal(err)
 		}
-		if err := style.Detail(out, sample()); err != nil {
+		if err := style.Detail(out, sample(), "etcd://h/p"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestColors(t *testing.T) {
 func TestDetail(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := (Style{Now: now}).Detail(&out, sample()); err != nil {
+	if err := (Style{Now: now}).Detail(&out, sample(), "etcd://h/p"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -83,19 +83,19 @@ func TestDetail(t *testing.T) {
 	unsure := sample()[len(sample())-1:]
 	unsure[0].Left, unsure[0].Confirm = -time.Second, time.Second
 	out.Reset()
-	if err := (Style{Now: now}).Detail(&out, unsure); err != nil || !strings.Contains(out.String(), ": by the server's clock its lease ended 1s ago; not yet confirmed; it was held by") {
+	if err := (Style{Now: now}).Detail(&out, unsure, "etcd://h/p"); err != nil || !strings.Contains(out.String(), ": by the server's clock its lease ended 1s ago; not yet confirmed; it was held by") {
 		t.Errorf("got %s, %v", out.String(), err)
 	}
 }
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(NewReport("file", sample(), now))
+	b, err := json.Marshal(NewReport("file", "file:///d", sample(), now))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`{"v":1,"time":"2026-11-21T12:00:00Z","backend":"file","locks":[{"lock":"nightly","state":"held",`,
+		`{"v":1,"time":"2026-11-21T12:00:00Z","backend":"file","store":"file:///d","locks":[{"lock":"nightly","state":"held",`,
 		`"ttl_ms":15000,"left_ms":11234,"start":"takeover","waiters":3,"queue":[{"holder":"web2/4/cd","since":"2026-11-21T11:59:00Z","priority":5},{"holder":"evil\\x1b[31m"}]`,
 		`"last_run":{"schedule":"0 0 * * *","window":"2026-11-21T00:00:00+09:00","label":"2026-11-21","by":"web3","at":"2026-11-21T11:00:00Z","token":4}`,
 		`{"lock":"evil","state":"lapsed","holder":"\\x1b[2J",`,
@@ -104,7 +104,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s is not in %s", want, b)
 		}
 	}
-	if b, _ = json.Marshal(NewReport("file", nil, now)); !strings.Contains(string(b), `"locks":[]`) {
+	if b, _ = json.Marshal(NewReport("file", "file:///d", nil, now)); !strings.Contains(string(b), `"locks":[]`) {
 		t.Errorf("no locks are %s", b)
 	}
 }

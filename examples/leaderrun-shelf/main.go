@@ -38,6 +38,6 @@ func traits(s *store) caslease.Traits {
 	return caslease.Traits{
 		Expiry: caslease.ByClock, Disciplined: true, Margin: time.Second, // its clock may be ahead by that after a restart
 		Poll:    200 * time.Millisecond, // reads are cheap
-		Backend: "shelf://" + s.host, Cell: "document", Where: s.path,
+		Backend: "shelf://" + s.host + "/" + s.prefix, Cell: "document", Where: s.path,
 	}
 }

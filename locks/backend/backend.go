@@ -44,6 +44,9 @@ type Info struct {
 	// QueueOnly says in which case locks can queue, if not all can: "in its fair mode".
 	QueueOnly string
 
+	// Keeps says that a lock that was once held is listed for ever, unless it is forgotten.
+	Keeps bool
+
 	// Spacing is the least time between two writes to one lock, for a service that limits
 	// them.
 	Spacing time.Duration

@@ -19,6 +19,18 @@ func (l *Lock) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	}
 }
 
+// Location implements locks.Located.
+func (l *Lock) Location(ctx context.Context) string {
+	s := l.serving().session
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clean(s.location)
+}
+
 // Version returns the version that the helper reported, even if it could not open the
 // lock. It blocks until the helper has answered, or ctx ends.
 func (l *Lock) Version(ctx context.Context) (string, error) {
@@ -69,6 +81,7 @@ func (s *session) isReleased() bool {
 
 var (
 	_ locks.Able      = (*Lock)(nil)
+	_ locks.Located   = (*Lock)(nil)
 	_ locks.Inspector = (*Lock)(nil)
 	_ locks.Recorder  = (*Lock)(nil)
 	_ locks.Asker     = (*Lock)(nil)

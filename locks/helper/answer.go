@@ -36,7 +36,7 @@ func answerOpen(ctx context.Context, c *call) (err error) {
 			return err
 		}
 	}
-	c.result.SecretEnv = locks.SecretEnv(c.handle.lock)
+	c.result.SecretEnv, c.result.Location = locks.SecretEnv(c.handle.lock), locks.Location(ctx, c.handle.lock)
 	return nil
 }
 

@@ -47,6 +47,7 @@ type session struct {
 	version  string             // of the helper, as its hello said
 	secrets  []string
 	can      []locks.Ability
+	location string
 	grant    *locks.Grant // of the acquire that succeeded
 	term     string       // by which another session can continue; "" if none can
 	place    string       // the same for the place in the queue, while an acquire waits

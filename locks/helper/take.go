@@ -168,8 +168,11 @@ func (p *pending) takeOpened(r *result) error {
 	if len(r.Can) > 64 {
 		return errors.New("more than 64 abilities")
 	}
+	if len(r.Location) > locks.MaxLocation {
+		return errors.New("a location that is too long")
+	}
 	s.stage = opened
-	s.secrets, s.can = r.SecretEnv, s.methods.abilities(r.Can)
+	s.secrets, s.can, s.location = r.SecretEnv, s.methods.abilities(r.Can), r.Location
 	close(s.ready)
 	return nil
 }

@@ -105,6 +105,7 @@ type message struct {
 type result struct {
 	SecretEnv []string        `json:"secret_env,omitempty"` // open
 	Can       []locks.Ability `json:"can,omitempty"`        // open
+	Location  string          `json:"location,omitempty"`   // open
 
 	Token uint64        `json:"token,omitempty"` // acquire, as are the next fields
 	TTL   time.Duration `json:"ttl_ns,omitempty"`

@@ -49,7 +49,7 @@ func traits(s *settings) caslease.Traits {
 		Expiry:  caslease.ByLease,
 		Poll:    2 * time.Second, // each look costs money
 		Secrets: azblobinfo.Info.Secrets(), Sent: func() []string { return []string{s.sasFile.Now(nil)} },
-		Product: "Azure Blob Storage", Backend: where, Probed: "the container of",
+		Product: "Azure Blob Storage", Backend: where + "/" + s.prefix, Probed: "the container of",
 		Cell: "blob", Record: "a " + recordKey + " in its metadata", Version: "ETag",
 		Where: func(k caslease.Key) string { return where + "/" + s.blob(k) },
 

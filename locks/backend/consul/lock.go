@@ -32,7 +32,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if _, number := locks.CutSlot(o.Name); s.compat && number >= 0 {
 		return nil, locks.Usagef("--slots: with compat=consul-lock there are no slots, because `consul lock -n` would not see who has one")
 	}
-	backend := "consul://" + s.addr
+	backend := "consul://" + s.addr + "/" + s.prefix
 	log := queue.Logger(backend, o)
 	if s.tls != nil {
 		s.tls.Log = log

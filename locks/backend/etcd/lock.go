@@ -43,7 +43,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr := address(s.endpoints)
+	addr := address(s.endpoints) + s.prefix
 	l := &lock{o: o, settings: s, log: queue.Logger(addr, o), prefix: s.prefix + "/", lookEvery: lookEvery}
 	l.queue = l.keyOf(o.Name, queueSuffix)
 	if s.tls != nil {
@@ -60,7 +60,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 // client certificate count as secrets: without the names, the job does not learn of the
 // files.
 func (l *lock) handle() *queue.Lock {
-	return queue.New(l, queue.Traits{Backend: address(l.settings.endpoints), Secrets: etcdinfo.Info.Secrets()}, l.o)
+	return queue.New(l, queue.Traits{Backend: address(l.settings.endpoints) + l.settings.prefix, Secrets: etcdinfo.Info.Secrets()}, l.o)
 }
 
 func address(endpoints []string) string {

@@ -142,3 +142,6 @@ var (
 	_ locks.Able      = (*Locker)(nil)
 	_ locks.Inspector = (*Locker)(nil)
 )
+
+// Location implements [locks.Located].
+func (l *Locker) Location(context.Context) string { return l.place.String() }

@@ -47,7 +47,7 @@ func traits(s *settings) caslease.Traits {
 		// learn of the file.
 		Secrets: gcsinfo.Info.Secrets(),
 		Expiry:  caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
-		Product: "Cloud Storage", Backend: "gcs://" + s.bucket, Probed: "the bucket of",
+		Product: "Cloud Storage", Backend: "gcs://" + s.bucket + "/" + s.prefix, Probed: "the bucket of",
 		Cell: "object", Record: "a " + recordKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,
 		Follows: follows,
 		Where:   func(k caslease.Key) string { return "gs://" + s.bucket + "/" + s.object(k) },

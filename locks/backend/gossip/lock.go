@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -207,3 +208,8 @@ var (
 	_ locks.Lock     = (*Lock)(nil)
 	_ quorum.Network = (*Lock)(nil)
 )
+
+// Location implements [locks.Located].
+func (l *Lock) Location(context.Context) string {
+	return "gossip://" + strings.Join(l.settings.seeds, ",")
+}

@@ -68,6 +68,12 @@ func Queues() string {
 	return strings.Join(names, "; ")
 }
 
+// Keeps reports whether the backend with a scheme lists each lock that was once held.
+func Keeps(scheme string) bool {
+	b := Find(scheme)
+	return b != nil && b.Keeps
+}
+
 // Helpers returns the schemes of the backends that are helper programs.
 func Helpers() []string {
 	var schemes []string

@@ -100,7 +100,11 @@ func address(host string, port uint16) string {
 
 // addr returns where the locks are, for messages, without user and password.
 func (s *settings) addr() string {
-	return "postgres://" + strings.Join(s.hosts, ",") + "/" + s.database
+	addr := "postgres://" + strings.Join(s.hosts, ",") + "/" + s.database
+	if s.schema != defaultSchema {
+		addr += "?schema=" + url.QueryEscape(s.schema)
+	}
+	return addr
 }
 
 // config reads the driver's configuration again for each connection: a password or a

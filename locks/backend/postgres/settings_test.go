@@ -21,11 +21,11 @@ func settingsOf(address string) (*settings, error) {
 func TestSettings(t *testing.T) {
 	for address, want := range map[string][3]string{ // the address for messages, the schema, the table
 		"postgres://db/app": {"postgres://db:5432/app", "public", `"public".leaderrun_locks`},
-		"postgres://u:secret@a:1,b:2/app?schema=Ops%22s":           {"postgres://a:1,b:2/app", `Ops"s`, `"Ops""s".leaderrun_locks`},
+		"postgres://u:secret@a:1,b:2/app?schema=Ops%22s":           {"postgres://a:1,b:2/app?schema=Ops%22s", `Ops"s`, `"Ops""s".leaderrun_locks`},
 		"postgres://u@a,b:2/?sslmode=prefer":                       {"postgres://a:5432,b:2/u", "public", `"public".leaderrun_locks`},
 		"postgres:///app?host=/run/pg&user=u":                      {"postgres:///run/pg/app", "public", `"public".leaderrun_locks`},
 		"postgresql://u@%2Frun%2Fpg,[::1],[::2]:1/app":             {"postgres:///run/pg,[::1]:5432,[::2]:1/app", "public", `"public".leaderrun_locks`},
-		"postgres://?host=a,b&port=1,2&dbname=app&schema=s+t":      {"postgres://a:1,b:2/app", "s t", `"s t".leaderrun_locks`},
+		"postgres://?host=a,b&port=1,2&dbname=app&schema=s+t":      {"postgres://a:1,b:2/app?schema=s+t", "s t", `"s t".leaderrun_locks`},
 		"postgres://u@[::1]:1/app?target_session_attrs=any":        {"postgres://[::1]:1/app", "public", `"public".leaderrun_locks`},
 		"postgres://db/app?application_name=a+b&connect_timeout=1": {"postgres://db:5432/app", "public", `"public".leaderrun_locks`},
 	} {

@@ -57,7 +57,9 @@ func (l *lock) handle() *queue.Lock {
 	return queue.New(l, queue.Traits{Backend: l.address(), Secrets: zkinfo.Info.Secrets(), Unordered: l.settings.unfair}, l.o)
 }
 
-func (l *lock) address() string { return "zk://" + strings.Join(l.settings.servers, ",") }
+func (l *lock) address() string {
+	return "zk://" + strings.Join(l.settings.servers, ",") + l.settings.chroot
+}
 
 // path returns the path of a lock's node.
 func (l *lock) path(name string) string { return l.settings.chroot + "/" + locks.EscapeName(name) }

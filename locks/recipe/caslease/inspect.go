@@ -40,6 +40,9 @@ func (o *observer) present(v *view) locks.Status {
 	return s
 }
 
+// Location implements [locks.Located].
+func (l *Lock) Location(context.Context) string { return l.traits.Backend }
+
 // glance reads a cell for somebody who need not have the lock.
 func (l *Lock) glance(ctx context.Context, p Part) (v *view, err error) {
 	err = l.patiently(ctx, func(ctx context.Context) error {
@@ -49,4 +52,7 @@ func (l *Lock) glance(ctx context.Context, p Part) (v *view, err error) {
 	return v, err
 }
 
-var _ locks.Inspector = (*Lock)(nil)
+var (
+	_ locks.Inspector = (*Lock)(nil)
+	_ locks.Located   = (*Lock)(nil)
+)

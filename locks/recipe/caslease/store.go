@@ -242,7 +242,7 @@ type Traits struct {
 	// The rest is for messages. Some fields have a default, shown in parentheses.
 
 	Product string           // what people call the store: "Cloud Storage" ("store")
-	Backend string           // the scheme and the address: "gcs://bucket"
+	Backend string           // the scheme and the address, with the prefix: "gcs://bucket/prefix"
 	Cell    string           // what a cell is called: "object", "row" ("cell")
 	Where   func(Key) string // the cell's place, after that word: "gs://bucket/leaderrun/NAME" (the lock's name)
 	Record  string           // what the record is called: "a leaderrun-record in its metadata" ("a record")

@@ -102,9 +102,13 @@ func cannot(what string) error {
 	return &locks.UsageError{What: "this backend cannot " + what}
 }
 
+// Location implements [locks.Located].
+func (l *Lock) Location(context.Context) string { return l.traits.Backend }
+
 var (
 	_ locks.Able      = (*Lock)(nil)
 	_ locks.Inspector = (*Lock)(nil)
+	_ locks.Located   = (*Lock)(nil)
 	_ locks.Breaker   = (*Lock)(nil)
 	_ locks.Forgetter = (*Lock)(nil)
 	_ locks.Lister    = (*Lock)(nil)

@@ -142,7 +142,7 @@ type Fault struct {
 
 // Traits describe a store.
 type Traits struct {
-	Backend string // the scheme and the address, for messages
+	Backend string // the scheme and the address, with the prefix, for messages
 	// Secrets are the variables that a job must not see: see [locks.SecretReader].
 	Secrets []string
 	// Clock is this machine's clock; nil means its boot clock. Only a simulated store has

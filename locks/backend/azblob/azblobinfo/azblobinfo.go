@@ -50,6 +50,7 @@ var Info = backend.Info{
 		{Name: "IDENTITY_HEADER", About: backend.User, Secret: true, SDK: true, Ambient: true},
 		{Name: "MSI_SECRET", About: backend.User, Secret: true, SDK: true, Ambient: true},
 	},
+	Keeps: true,
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},

@@ -30,6 +30,7 @@ var Info = backend.Info{
 		{Name: "HOME", About: backend.Address, Ambient: true},
 		{Name: "USERPROFILE", About: backend.Address, Ambient: true},
 	},
+	Keeps: true,
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanProbe, locks.CanForget,
 	},

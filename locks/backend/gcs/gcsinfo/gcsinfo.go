@@ -51,6 +51,7 @@ var Info = backend.Info{
 		{Name: "CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE", Unless: accountFile, Instead: insteadOfLogin},
 		{Name: "CLOUDSDK_AUTH_IMPERSONATE_SERVICE_ACCOUNT", Unless: accountFile, Instead: insteadOfLogin},
 	},
+	Keeps: true,
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},

@@ -46,6 +46,7 @@ var Info = backend.Info{
 		{Name: "LEADERRUN_MYSQL_DATABASE", About: backend.Address},
 		{Name: "HOME", Ambient: true}, // the option file is there
 	},
+	Keeps: true,
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},

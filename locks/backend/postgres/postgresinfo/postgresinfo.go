@@ -78,6 +78,7 @@ var Info = backend.Info{
 		{Name: "PGSSLMAXPROTOCOLVERSION", Except: []string{"TLSv1.3"}, Instead: "let the server refuse later versions"},
 		{Name: "PGGSSENCMODE", Except: []string{"disable", "prefer"}, Instead: "use TLS"},
 	},
+	Keeps: true,
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},
