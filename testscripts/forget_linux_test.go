@@ -28,7 +28,7 @@ func TestForgetAsks(t *testing.T) {
 	s.is("leaderrun status -l nightly | grep -c 'last run'", "1\n0")
 
 	s.key("leaderrun forget web jobs nightly never-was\n")
-	s.expect(`leaderrun: error: lock "web" was not forgotten: held by web2\r\nLOCK .*\r\njobs#1 +free .*\r\nnightly +free .*\r\nIf you`)
+	s.expect(`leaderrun: error: lock "web" was not forgotten: held by web2\r\nLOCK .*\r\njobs#1 +free .*\r\nnightly +free .*\r\nin file://.*\r\nIf you`)
 	s.expect(`Forget it\? \[y/N\] `)
 	s.key("y\n")
 	s.expect(`lock "jobs" is forgotten\r\nthere is no record of lock "never-was"\r\nlock "nightly" is forgotten\r\n`)

@@ -81,7 +81,7 @@ func TestCompletionFromConfig(t *testing.T) {
 var freeText = []string{"id", "slots", "wait", "conflict-exit-code", "connect-timeout", "command", "ttl", "kill-after", "splay",
 	"min-hold", "max-runtime", "restart-delay", "restart-max-delay", "give-up-after", "priority", "health-http", "health-tcp",
 	"health-interval", "health-timeout", "health-retries", "health-start-period", "hook-timeout", "metrics-listen",
-	"interval", "reason", "timeout", "cursor", "advertise"}
+	"interval", "reason", "timeout", "cursor", "advertise", "if-token"}
 
 // TestEveryValueIsCompleted fails for a new option whose values are not completed.
 func TestEveryValueIsCompleted(t *testing.T) {

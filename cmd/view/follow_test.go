@@ -228,7 +228,9 @@ func TestFollowFirstSlots(t *testing.T) {
 		s.pages = make([][]locks.Listed, 1)
 		changes, _ := follow(t, s)
 		time.Sleep(2500 * time.Millisecond)
+		s.mu.Lock()
 		s.pages = [][]locks.Listed{listed("a#1")}
+		s.mu.Unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, want := changes(), []string{"free ", "held x"}; !slices.Equal(got, want) {

@@ -22,6 +22,8 @@ type listing struct {
 }
 
 func (s *listing) List(_ context.Context, cursor string) ([]locks.Listed, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	n := 0
 	if cursor != "" {
 		n, _ = strconv.Atoi(cursor)

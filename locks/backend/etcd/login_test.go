@@ -119,7 +119,7 @@ func TestPasswordChanges(t *testing.T) {
 				t.Helper()
 				for _, l := range both {
 					drive.Eventually(t, drive.Patience, "another password is refused", func() bool {
-						ctx, cancel := context.WithTimeout(t.Context(), time.Second) // to log in takes a while
+						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // to log in takes a while
 						defer cancel()
 						return errors.Is(l.Renew(ctx), locks.ErrDenied)
 					})
