@@ -35,7 +35,7 @@ func TestForgetAsks(t *testing.T) {
 	if got := s.ends(); !strings.HasSuffix(got, "75") {
 		t.Errorf("with one that is held: %q; want 75", got)
 	}
-	s.is("leaderrun status | grep -c free", "0\n1")
+	s.is("leaderrun status -q | grep -c free", "0\n1")
 
 	s.key("leaderrun forget jobs never-was\n") // nothing to ask about
 	s.expect(`there is no record of lock "jobs"\r\nthere is no record of lock "never-was"\r\n`)
