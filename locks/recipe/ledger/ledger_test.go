@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -218,4 +219,28 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%q is not read as it was written: %v", out, err)
 		}
 	})
+}
+
+// TestUnproved: of each epoch the first holder counts, and there are eight at most.
+func TestUnproved(t *testing.T) {
+	t.Parallel()
+	u := new(Unproved)
+	u.Note("", 1) // unknown
+	if len(u.Seen) != 0 {
+		t.Errorf("an unknown epoch is noted: %v", u.Seen)
+	}
+	u.Note("0", 0)
+	u.Note("0", 20)
+	for n := range int64(10) {
+		u.Note(fmt.Sprint(n), n)
+	}
+	r := &Record{Term: &Term{Token: 3, TTL: 40, By: "bob", Unproved: u}, Stopping: &Stopping{Token: 3, Since: 1, Kill: 2}}
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(text)
+	if err != nil || *back.Stopping != *r.Stopping || back.Term.By != "bob" || len(back.Term.Unproved.Seen) != maxSeen || back.Term.Unproved.Seen["0"] != 0 || back.Term.Unproved.Seen["7"] != 7 {
+		t.Errorf("%s, %v: got %+v", text, err, back)
+	}
 }
