@@ -21,14 +21,15 @@ import (
 type job struct {
 	r *rig
 
-	begin    func(*job)                 // called at the start; may be nil
-	on       func(*job, syscall.Signal) // called at a signal; nil: the job dies
-	dying    time.Duration              // from SIGKILL until the job is gone
-	immortal bool                       // SIGKILL does nothing
-	failed   chan error                 // may be nil
-	refuse   error                      // what Start and the kill return
-	slow     bool                       // Started receives nothing until answers is called
-	signals  error                      // what Signal returns
+	begin      func(*job)                 // called at the start; may be nil
+	on         func(*job, syscall.Signal) // called at a signal; nil: the job dies
+	dying      time.Duration              // from SIGKILL until the job is gone
+	immortal   bool                       // SIGKILL does nothing
+	failed     chan error                 // may be nil
+	refuse     error                      // what Start and the kill return
+	untrusting error                      // what Entrust returns
+	slow       bool                       // Started receives nothing until answers is called
+	signals    error                      // what Signal returns
 
 	checks      func(*check, proc.Command) // called when a health check is started; nil: it exits with 0
 	refuseCheck error                      // what CheckHealth returns
@@ -46,6 +47,7 @@ type job struct {
 	killBy    clock.Instant // the latest
 	limit     clock.Instant // the earliest
 	closed    bool
+	entrusted bool
 }
 
 const jobPID = 4711
@@ -63,6 +65,13 @@ func (r *rig) starter() (proc.Starter, error) {
 	}
 	r.jobs = append(r.jobs, r.job)
 	return r.job, nil
+}
+
+// Entrust implements proc.Starter.
+func (j *job) Entrust(proc.OnDeath) error {
+	j.r.note("entrust")
+	j.entrusted = true
+	return j.untrusting
 }
 
 func (j *job) Close() {
@@ -83,6 +92,11 @@ func (j *job) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) {
 	if errors.As(j.refuse, &start) {
 		j.r.note("start fails")
 		return nil, start
+	}
+	for _, other := range j.r.jobs {
+		if other != j && other.entrusted && other.started == nil && !other.closed {
+			j.r.t.Errorf("%s is started while another guard would release the lock", c.Path)
+		}
 	}
 	j.mu.Lock()
 	j.started, j.first, j.killBy = &c, true, killBy

@@ -29,6 +29,8 @@ type Client struct {
 	hello func() error
 	birth uint64 // when the guard was started; see proc.Tree
 	child *child
+	// entrusted says that the guard acts on our death although it has no job.
+	entrusted bool
 	// before has our children from before the guard, and when each was started.
 	before map[int]uint64
 
@@ -183,6 +185,7 @@ func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) 
 	if err := j.start(c); err != nil {
 		return nil, err
 	}
+	cl.entrusted = false
 	return j, nil
 }
 
@@ -201,6 +204,7 @@ func (cl *Client) Close() {
 	if <-cl.ready; cl.err != nil {
 		return
 	}
+	cl.takeBack()
 	cl.conn.close()
 	cl.child.awaitEnd()
 }

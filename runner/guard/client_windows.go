@@ -27,6 +27,8 @@ type Client struct {
 	hello  func() error
 	child  *child
 	object proc.Object // of the job
+	// entrusted says that the guard acts on our death although it has no job.
+	entrusted bool
 
 	clock       clock.Clock
 	containment Containment
@@ -107,6 +109,7 @@ func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) 
 	if err := j.start(c); err != nil {
 		return nil, err
 	}
+	cl.entrusted = false
 	return j, nil
 }
 
@@ -121,6 +124,7 @@ func (cl *Client) Close() {
 	if <-cl.ready; cl.err != nil {
 		return
 	}
+	cl.takeBack()
 	cl.conn.close()
 	cl.child.awaitEnd()
 	cl.object.Close()

@@ -22,6 +22,8 @@
 //	leaderrun to guard
 //	W  the files of proc.OnDeath come with this frame; one byte says which: 1 hold,
 //	   2 release; on Windows the guard's handles of them follow, in eight bytes each
+//	O  what to do if leaderrun dies before it sends S: the message that releases, the files to
+//	   remove. W comes before it
 //	S  start: deadline, flags (1 the job gets the terminal, 2 its standard input is
 //	   the null device), path, arguments, environment, the message that releases,
 //	   the files to remove, the containment

@@ -14,6 +14,7 @@ import (
 const (
 	kindReady        = 'R'
 	kindFiles        = 'W'
+	kindEntrust      = 'O'
 	kindStart        = 'S'
 	kindDeadline     = 'D'
 	kindSignal       = 's'

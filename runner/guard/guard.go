@@ -42,6 +42,7 @@ type guard struct {
 	sendAt    clock.Instant // when to try to send again
 
 	tty           *terminal.Lent // nil: none
+	entrusted     bool           // see orphanedEarly
 	hold, release *os.File
 	message       []byte
 	remove        []string
@@ -55,7 +56,7 @@ func newGuard(c line, h host) *guard {
 }
 
 // run returns when nothing of the job is left and that was reported, or when leaderrun has
-// died before there was a job.
+// died before there was a job, and what it has entrusted to us is done.
 //
 // The job decides how much there is to reap and to report. So each step of the loop is
 // bounded, and begins with a look at the deadline.
@@ -94,6 +95,9 @@ func (g *guard) run() {
 		}
 		timer.Stop()
 	}
+	if g.orphanedEarly() {
+		g.cleanUp()
+	}
 }
 
 // mustKill reports whether it is time to kill the job.
@@ -112,12 +116,15 @@ func (g *guard) look() {
 func (g *guard) carryOut(f frame) bool {
 	switch f.kind {
 	case kindFiles:
+		g.closeFiles() // those of an earlier frame
 		if len(f.body) == 1 && f.body[0]&filesHold != 0 {
 			g.hold = g.conn.nextFile("hold")
 		}
 		if len(f.body) == 1 && f.body[0]&filesRelease != 0 {
 			g.release = g.conn.nextFile("release")
 		}
+	case kindEntrust:
+		g.takeOn(f)
 	case kindStart:
 		return g.start(f)
 	case kindDeadline:
@@ -295,15 +302,13 @@ func (g *guard) cleanUp() {
 	if g.orphaned && g.release != nil {
 		_, _ = g.release.Write(g.message) // if that fails, the lock is free when the lease ends
 	}
-	if g.orphaned {
+	if g.orphaned && g.job != 0 {
 		g.tty.Return(g.job) // again: perhaps a group of the job had it that has no process now
+	}
+	if g.orphaned {
 		for _, path := range g.remove {
 			_ = os.Remove(path)
 		}
 	}
-	for _, f := range []*os.File{g.hold, g.release} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
+	g.closeFiles()
 }

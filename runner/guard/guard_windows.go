@@ -35,6 +35,7 @@ type guard struct {
 	looks    int
 	lookAt   clock.Instant // when to look for processes again
 
+	entrusted     bool // see orphanedEarly
 	hold, release *os.File
 	message       []byte
 	remove        []string
@@ -71,6 +72,9 @@ func (g *guard) run() {
 		}
 		timer.Stop()
 	}
+	if g.orphanedEarly() {
+		g.cleanUp()
+	}
 }
 
 // carryOut carries out an order, and reports whether the guard is to go on.
@@ -78,6 +82,8 @@ func (g *guard) carryOut(f frame) bool {
 	switch f.kind {
 	case kindFiles:
 		g.inherit(f.body)
+	case kindEntrust:
+		g.takeOn(f)
 	case kindStart:
 		return g.start(f)
 	case kindDeadline:
@@ -107,6 +113,7 @@ func (g *guard) inherit(body []byte) {
 	if len(body) == 0 {
 		return
 	}
+	g.closeFiles() // those of an earlier frame
 	which, numbers := body[0], body[1:]
 	next := func() *os.File {
 		if len(numbers) < 8 {
@@ -249,9 +256,5 @@ func (g *guard) cleanUp() {
 			_ = os.Remove(path)
 		}
 	}
-	for _, f := range []*os.File{g.hold, g.release} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
+	g.closeFiles()
 }

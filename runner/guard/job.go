@@ -87,7 +87,7 @@ func (j *job) start(c proc.Command) error {
 	if j.client.clock.Now() >= j.wanted {
 		return errLate
 	}
-	switch err := j.sendFiles(); {
+	switch err := j.client.sendFiles(j.onDeath); {
 	case closed(err):
 		return cmp.Or(j.client.hello(), proc.ErrGuardDied)
 	case err != nil:
@@ -158,31 +158,6 @@ func (j *job) awaitSettled() bool {
 		return false
 	}
 	return true
-}
-
-// sendFiles sends the files that the guard needs if we die.
-func (j *job) sendFiles() error {
-	var which byte
-	var fds []int
-	if f := j.onDeath.Hold; f != nil {
-		which, fds = which|filesHold, append(fds, descriptor(f))
-	}
-	if f := j.onDeath.Release; f != nil {
-		which, fds = which|filesRelease, append(fds, descriptor(f))
-	}
-	if which == 0 {
-		return nil
-	}
-	return j.client.conn.sendFiles(frame{kindFiles, []byte{which}}, fds...)
-}
-
-// descriptor returns the descriptor of a file. File.Fd would make it blocking.
-func descriptor(f *os.File) int {
-	n := -1
-	if raw, err := f.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { n = int(fd) })
-	}
-	return n
 }
 
 // receive handles frames of the guard until the guard ends.

@@ -41,9 +41,11 @@ type supervisor struct {
 	noInput       bool
 	asks          time.Duration // the pause between pings; 0: the default
 	freeze        bool          // freeze the guard before the start
+	waits         bool          // entrust the guard, and start the job only when told to
 	tier          string        // of the containment; "": the default
 	control, log  string        // files with its commands and with its log
 
+	told   chan struct{} // closed when the job is to be started
 	mu     sync.Mutex
 	job    proc.Job
 	out    *os.File       // the log, once it is open
@@ -55,7 +57,7 @@ const tick = 10 * time.Millisecond
 
 // supervise plays the role of a small leaderrun.
 func supervise() int {
-	var s supervisor
+	s := supervisor{told: make(chan struct{})}
 	flags := flag.NewFlagSet("supervise", flag.ContinueOnError)
 	flags.IntVar(&s.uid, "uid", os.Getuid(), "")
 	flags.DurationVar(&s.deadline, "deadline", 0, "")
@@ -65,6 +67,7 @@ func supervise() int {
 	flags.BoolVar(&s.noInput, "no-input", false, "")
 	flags.DurationVar(&s.asks, "asks", 0, "")
 	flags.BoolVar(&s.freeze, "freeze", false, "")
+	flags.BoolVar(&s.waits, "waits", false, "")
 	flags.StringVar(&s.tier, "tier", "", "")
 	flags.StringVar(&s.control, "control", "", "")
 	flags.StringVar(&s.log, "log", "", "")
@@ -133,6 +136,10 @@ func (s *supervisor) run(args []string) int {
 		_ = syscall.Kill(g.PID(), syscall.SIGSTOP)
 	}
 	command := proc.Command{Path: path, Args: args, Env: os.Environ(), OnDeath: s.onDeath(), NoInput: s.noInput}
+	if s.waits {
+		s.say("entrusted %v", g.Entrust(command.OnDeath))
+		<-s.told
+	}
 	job, err := g.Start(command, killBy)
 	if err != nil {
 		return s.refused(err)
@@ -190,7 +197,7 @@ func (s *supervisor) onDeath() (w proc.OnDeath) {
 		}
 	}
 	if s.release != "" && err == nil {
-		w.Message = []byte("release\n")
+		w.Message, w.Remove = []byte("release\n"), []string{s.release + ".remove"}
 		w.Release, err = os.OpenFile(s.release, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	}
 	if s.helper && err == nil {
@@ -219,6 +226,10 @@ func (s *supervisor) listen(g *guard.Client) {
 		s.mu.Unlock()
 		what, arg, _ := strings.Cut(lines.Text(), " ")
 		switch what {
+		case "start":
+			close(s.told)
+		case "close":
+			g.Close()
 		case "kill":
 			_ = job.Kill()
 		case "check":

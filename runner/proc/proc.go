@@ -31,8 +31,8 @@ type Command struct {
 	Terminal *os.File
 }
 
-// OnDeath says what the guard does about the lock if leaderrun dies before its job. With the
-// zero OnDeath, the lock is free when its lease ends.
+// OnDeath says what the guard does about the lock if leaderrun dies before its job, or, with
+// [Starter.Entrust], before there is one. With the zero OnDeath, the lock is free when its lease ends.
 type OnDeath struct {
 	// Hold, if not nil, is a file that holds the lock while any process has it open. The
 	// guard keeps it open until no process of the job is left.
@@ -124,7 +124,11 @@ type Starter interface {
 	// the job was started; see [Job.Started]. An error, here or there, is a *[StartError]
 	// if it is the command's.
 	Start(c Command, killBy clock.Instant) (Job, error)
-	// Close ends a starter that has no job, or whose job is gone.
+	// Entrust has the guard do what d says if this process dies before it has called Start. It
+	// is for a lock that is ours while we wait and nothing runs under it. Only this starter may
+	// start what runs next: another's job could outlive the release. Start replaces d.
+	Entrust(d OnDeath) error
+	// Close ends a starter that has no job, or whose job is gone. It does nothing about the lock.
 	Close()
 }
 

@@ -53,6 +53,7 @@ func (j *job) Gone() bool {
 	}
 }
 
+func (*job) Entrust(proc.OnDeath) error        { return nil }
 func (j *job) Close()                          {}
 func (j *job) PID() int                        { return 1 }
 func (j *job) Extend(clock.Instant)            {}
