@@ -112,7 +112,12 @@ func (a *attempt) won(t *term, signalled error) (*term, error) {
 	t.acquired()
 	a.finish(t)
 	if signalled != nil {
-		t.release(true)
+		if t.noteFormer() == nil && t.marked {
+			t.markClean()
+		}
+		if !t.keeps {
+			t.release(true)
+		}
 		_ = t.lock.Close() // it was released
 		return nil, signalled
 	}

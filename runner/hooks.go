@@ -93,7 +93,7 @@ func (t *term) withStatus() []string {
 // newHook returns a hook that runs under no lease.
 func newHook(c *Config, report reporter, lock locks.Lock, name string, command proc.Command, env []string) *task {
 	command.Env, command.OnDeath.NotOfJob = env, c.notOfJob(lock)
-	k := &task{c: c, report: report, lease: new(lease), command: command, closing: new(sync.WaitGroup), stage: heartbeat.Waiting}
+	k := &task{c: c, report: report, lease: new(lease), command: command, closing: new(sync.WaitGroup), starter: c.Starter, stage: heartbeat.Waiting}
 	k.becomeHook(name)
 	return k
 }
@@ -165,5 +165,10 @@ func (cp *campaign) runStandby(lock locks.Lock, w locks.Waiting) {
 // awaitStandby ends the hook, and waits, under the lease, until nothing of it is left.
 func (t *term) awaitStandby() error {
 	t.standby.over()
+	select {
+	case <-t.standby.done:
+	default:
+		t.entrust()
+	}
 	return t.idleUntil(clock.Never, t.standby.done)
 }

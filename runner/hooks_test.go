@@ -197,7 +197,7 @@ func TestStandbyHook(t *testing.T) {
 		r.acquire = []acquisition{waits(time.Second, "bob\n", waits(time.Second, "carol", granted))}
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.did("0s open", "0s acquire", "0s start standby", "2s signal TERM", "3s exit standby", "3s start elected", "4s exit elected", "4s start", "5s exit",
+		r.did("0s open", "0s acquire", "0s start standby", "2s entrust", "2s signal TERM", "3s exit standby", "3s start elected", "4s exit elected", "4s start", "5s exit",
 			"5s start resign", "6s exit resign", "6s release", "6s close")
 		if said := r.logged(slog.LevelWarn); len(said) > 0 {
 			t.Errorf("got the warnings %q", said)
@@ -240,7 +240,7 @@ func TestStandbyHookIsInTheWay(t *testing.T) {
 				if !errors.Is(err, test.want) && !sameType(err, test.want) {
 					t.Errorf("got %v, want %T", err, test.want)
 				}
-				r.did("0s open", "0s acquire", "0s start standby", "1s signal TERM", "3s release", "3s close", "6s kill", "6s exit standby")
+				r.did("0s open", "0s acquire", "0s start standby", "1s entrust", "1s signal TERM", "3s release", "3s close", "6s kill", "6s exit standby")
 			})
 		})
 	}

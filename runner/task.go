@@ -32,6 +32,7 @@ type task struct {
 	isJob   bool
 	longest time.Duration   // how long it may run; 0: for ever
 	closing *sync.WaitGroup // waits for starters to be closed
+	starter func() (proc.Starter, error)
 
 	heartbeat func(heartbeat.Stage) time.Duration // may be nil
 	stage     heartbeat.Stage                     // of the heartbeat
@@ -100,7 +101,7 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 	if now := k.c.Clock.Now(); now >= k.lease.timing.SignalAt(e) {
 		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(time.Millisecond))
 	}
-	starter, err := k.c.Starter()
+	starter, err := k.starter()
 	if err != nil {
 		return nil, nil, err
 	}

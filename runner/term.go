@@ -42,7 +42,9 @@ type term struct {
 	alone      bool          // nobody waits for the lock, as far as the backend knows
 	status     string        // the exit status of the job; "" if it is unknown
 	unkillable bool          // processes of a task are left that we could not kill
-	keeps      bool          // the lock must not be released: see giveBack
+	former     former        // the previous holder, if Strict
+	keeps      bool          // the lock must not be released: see noteFormer
+	entrusted  proc.Starter  // its guard has the lock released if we die: see entrust; or nil
 	sent       os.Signal     // the signal that ends us, or nil
 	ignored    bool          // an invalid request was logged
 	refused    int           // requests to resign that were refused
@@ -85,6 +87,7 @@ func (t *term) serve() outcome {
 	o := t.lead()
 	o.err = t.takenAway(o.err)
 	t.handOver(o)
+	t.dismiss()
 	return o
 }
 
@@ -107,6 +110,9 @@ func (t *term) lead() outcome {
 // not started.
 func (t *term) prepare() error {
 	t.env = t.c.environment(locks.SecretEnv(t.lock), t.grant.Token, t.slot)
+	if err := t.noteFormer(); err != nil {
+		return err
+	}
 	if err := t.c.Timing.Gate(t.grant.TTL); err != nil && t.grant.TTL > 0 {
 		return err
 	}
@@ -129,10 +135,9 @@ func (t *term) prepare() error {
 // task returns a task that runs under the lease.
 func (t *term) task(command proc.Command, env []string) *task {
 	command.Env = env
-	command.OnDeath = proc.OnDeath{Hold: locks.Carrier(t.lock), Remove: t.socketFiles(), NotOfJob: t.c.notOfJob(t.lock)}
-	command.OnDeath.Release, command.OnDeath.Message = locks.ReleaseMessage(t.lock)
+	command.OnDeath = t.onDeath()
 	return &task{
-		c: t.c, report: t.report, lease: t.lease, command: command, closing: &t.closing,
+		c: t.c, report: t.report, lease: t.lease, command: command, closing: &t.closing, starter: t.starter,
 		heartbeat: t.c.Heartbeat, stage: heartbeat.Leading, signals: t.c.Signals, detached: t.detached,
 		requests: t.requests, resignFor: t.resignFor, room: t.room,
 	}
