@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
 	"github.com/leaderrun/leaderrun/cmd/options"
@@ -74,7 +76,10 @@ func (d *diagnosis) run(r *options.Request) error {
 	if sig := ended(); sig != nil {
 		result = &runner.SignalError{Signal: sig}
 	}
-	if err := report.end(known.RedactText(d.opt.Backend), output.Status(result), checks); err != nil {
+	switch err := report.end(known.RedactText(d.opt.Backend), output.Status(result), checks); {
+	case errors.Is(err, syscall.EPIPE): // the write would have ended us with this signal
+		return &runner.SignalError{Signal: syscall.SIGPIPE}
+	case err != nil:
 		return err
 	}
 	return result
