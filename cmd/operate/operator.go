@@ -132,12 +132,21 @@ func (p *operator) see(all bool, what string) (*visit, error) {
 	if p.opt.Lock != "" {
 		return p.visit(what, locks.CanInspect)
 	}
-	v, err := p.visit(what+" --all", locks.CanList)
-	err = view.OfAll(err)
+	v, err := p.visit(what + " --all")
+	if err != nil {
+		return nil, view.OfAll(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), v.Timeout)
+	defer cancel()
+	if err = locks.Require(ctx, v.Handle, what+" --all", locks.CanList); err == nil {
+		return v, nil
+	}
+	v.close()
+	err = view.OfAll(unopened(ctx, err))
 	if errors.Is(err, locks.ErrUsage) && !all {
 		err = output.WithHint(err, "name a lock with --lock")
 	}
-	return v, err
+	return nil, err
 }
 
 // needLock returns an error if the options name no lock.
