@@ -43,6 +43,7 @@ const (
 	hintStandby = "locks need a server that accepts writes; name all hosts (postgres://a,b/database), or an address that follows the primary"
 	hintAddress = "check host and port of the URL (or PGHOST, PGPORT), and that the server listens there"
 	hintTLS     = "check the CA of the server's certificate (sslrootcert=FILE or PGSSLROOTCERT), our own certificate (sslcert, sslkey), and what sslmode verifies"
+	hintNoTLS   = "enable TLS on the server (ssl=on), or choose an sslmode that does not require it"
 	hintLogin   = "check user and password (PGUSER, PGPASSWORD, ~/.pgpass), and pg_hba.conf on the server"
 	hintSession = "check that the user may connect to the database, and what options=, PGOPTIONS and the service set"
 	hintWarned  = "the server did not wait for its synchronous standby, which may lack the change"
@@ -85,6 +86,8 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = hintStandby
 	case causes.Is[*warnedError](err):
 		f.Hint = hintWarned
+	case isTLS(last(err)) && strings.Contains(last(err).Error(), "server refused TLS connection"):
+		f.Hint = hintNoTLS
 	case isTLS(last(err)):
 		f.Hint = hintTLS
 	case errors.Is(err, errUnread):

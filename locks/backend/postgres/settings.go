@@ -45,6 +45,8 @@ type settings struct {
 	withoutPassfile string // for the driver, if it is not to look there
 }
 
+var sslModes = []string{"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}
+
 // parse reads the URL. The driver takes what it omits from where psql does; getenv is for
 // variables that the driver does not read. All errors wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
@@ -61,6 +63,9 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	if len(s.schema) > maxIdentifier || !utf8.ValidString(s.schema) || strings.ContainsRune(s.schema, 0) {
 		return nil, locks.Usagef("invalid schema name %q (want at most %d bytes of UTF-8)", locks.Abbreviate(s.schema), maxIdentifier)
+	}
+	if mode := cmp.Or(q.Get("sslmode"), getenv("PGSSLMODE")); mode != "" && !slices.Contains(sslModes, mode) {
+		return nil, locks.Unknown("sslmode", locks.Abbreviate(mode), sslModes) // the driver names neither
 	}
 	to := *u // its query stays as it is written: for the driver and psql, "+" is not a space
 	to.RawQuery = strings.Join(slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(p string) bool { return strings.HasPrefix(p, "schema=") }), "&")
