@@ -78,7 +78,7 @@ func TestNarrowRole(t *testing.T) {
 	}
 	_, err := l.Record(drive.Context(t))
 	for what, err := range map[string]error{"record": err, "set record": l.SetRecord(drive.Context(t), []byte("x")), "ask": l.Ask(drive.Context(t), token, []byte("x"))} {
-		if !errors.Is(err, locks.ErrDenied) || !strings.Contains(locks.Hint(err), "--prefix=true") {
+		if !errors.Is(err, locks.ErrDenied) || !strings.HasSuffix(locks.Hint(err), "--prefix=true /leaderrun/") {
 			t.Errorf("%s: %v, hint %q; want ErrDenied", what, err, locks.Hint(err))
 		}
 	}

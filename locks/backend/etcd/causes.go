@@ -12,6 +12,7 @@ const files = "ETCDCTL_"
 
 const (
 	hintPassword = "check the user and the password, best given in ETCDCTL_USER and ETCDCTL_PASSWORD"
+	hintRights   = "the user needs to read and write all keys under the prefix: etcdctl role grant-permission ROLE readwrite --prefix=true "
 	hintPort     = "check the port; etcd serves clients on 2379 unless told otherwise"
 )
 
@@ -40,7 +41,7 @@ func known(tls bool) (all []causes.Cause) {
 		{Pattern: "etcdserver: user name is empty", Denied: true, Text: "the server wants a user and a password", Hint: "set ETCDCTL_USER and ETCDCTL_PASSWORD"},
 		{Pattern: "etcdserver: user name not found", Denied: true, Hint: hintPassword},
 		{Pattern: "etcdserver: invalid auth token", Denied: true, Hint: hintPassword},
-		{Pattern: "etcdserver: permission denied", Denied: true, Hint: "the user needs to read and write all keys under the prefix: etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX/"},
+		{Pattern: "etcdserver: permission denied", Denied: true, Hint: hintRights + "PREFIX/"},
 		{Pattern: "etcdserver: mvcc: database space exceeded", Hint: "the server refuses writes: compact, defragment, then etcdctl alarm disarm"},
 		{Pattern: "etcdserver: rpc not supported for learner", Text: "the member is a learner, which has no vote and refuses locks", Hint: "give the address of a voting member, or let this one vote: etcdctl member promote ID"},
 		{Pattern: errProxy.Error(), Hint: "give the addresses of the servers themselves, or use --ttl " + proxyTTL + " or more"},

@@ -41,7 +41,15 @@ func (l *lock) explain(err error) *locks.Error {
 	if noAnswer := isContext(err) || code(err) == codes.Unavailable; noAnswer && !causes.Is[rpctypes.EtcdError](err) {
 		e.Hint = proxy.GRPC(e.Hint, l.settings.endpoints[0])
 	}
+	if strings.HasPrefix(e.Hint, hintRights) && !strings.ContainsFunc(l.prefix, special) {
+		e.Hint = hintRights + l.prefix
+	}
 	return e
+}
+
+// special reports whether a shell may not take r as it is.
+func special(r rune) bool {
+	return !strings.ContainsRune("/._-", r) && (r < '0' || '9' < r) && (r < 'A' || 'Z' < r) && (r < 'a' || 'z' < r)
 }
 
 func isContext(err error) bool {
