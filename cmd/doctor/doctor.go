@@ -72,6 +72,7 @@ type exam struct {
 
 	permanent bool          // locks have no lease
 	longest   time.Duration // the longest lease that the server grants; 0: as long as we ask for
+	short     bool          // only leases that runs would ask for are granted
 	rtt       time.Duration // the 99th percentile of how long renewals took
 	wrote     clock.Instant // when the last write was sent
 	paused    time.Duration // the sum of pauses before writes
@@ -187,7 +188,12 @@ func (e *exam) stop(why string) {
 
 // patient returns the length of a lease for all checks that are not about leases. If we are
 // killed, the scratch lock is held for so long.
-func (e *exam) patient() time.Duration { return min(max(e.TTL, patientTTL), time.Minute) }
+func (e *exam) patient() time.Duration {
+	if e.short {
+		return e.TTL
+	}
+	return min(max(e.TTL, patientTTL), time.Minute)
+}
 
 const patientTTL = 15 * time.Second
 
