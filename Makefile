@@ -42,6 +42,8 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBEXEC)
 	install -m 755 $(BIN)/leaderrun $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(BIN)/leaderrun-* $(DESTDIR)$(LIBEXEC)/
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/libexec/leaderrun|$(LIBEXEC)|' locks/backend/quorum/leaderrun-quorum/leaderrun-voter.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/leaderrun-voter.service
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
@@ -81,7 +83,7 @@ GO_TEST = go test -count 1 -vet=off -tags $(TAGS)
 # repetition is listed at the end, and so are the tests that are repeated often. The longest
 # begin first. How go test ended is the last line of its log.
 PACKAGES ?= 2
-LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
+LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/quorum ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
 # These have next to no concurrency of their own, and their servers' libraries do so much that
 # the race detector would double their costs. It sees them in long tests. The test of package
 # known searches the source of all these libraries.
@@ -93,7 +95,7 @@ test: packages servers ## every test, against real servers; installs what they n
 	@cat /proc/pressure/cpu /proc/pressure/io >bin/pressure 2>/dev/null || rm -f bin/pressure
 	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"; bin/again report' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
 		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) TAGS=$(TAGS) bin/again repeat; } && \
-		$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/gossip/votes,true)
+		$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/quorum/votes,true)
 
 test tests-raced tests-stores: export LEADERRUN_TEST_RECORDS = $(RECORDS)
 test: export LEADERRUN_TEST_HISTORY = $(HISTORY)
@@ -111,7 +113,7 @@ tests-stores:
 test-long: packages servers goreleaser ## what takes minutes more: elections, fleets, faults, releases, every suite in every mode
 	LEADERRUN_TEST_LONG=1 $(GO_TEST) $(RACE) -p $(PACKAGES) -timeout 30m $(STORES) ./locks/backend/postgres
 	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m ./faults ./testscripts/fleet ./testscripts/release
-	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|TestElections$$|TestSearch$$' ./locks/backend/gossip ./locks/backend/gossip/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
+	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|TestElections$$|TestChanges$$|TestSearch' ./locks/backend/quorum/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (10), with FAULTS_SEED; writes faults/RESULTS.md
 	FAULTS_MINUTES=$${FAULTS_MINUTES:-10} FAULTS_RESULTS=RESULTS.md go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestFaults$$' ./faults
@@ -121,7 +123,7 @@ fault-mutants: servers ## deliberate defects, each of which the fault suite must
 
 mutants: ## changes of recipes, leases and votes, one place at a time, each of which a test must notice
 	go test -count 1 ./.ci/mutate
-	go run ./.ci/mutate ./locks/recipe/... ./locks/lease/... ./locks/backend/gossip/votes
+	go run ./.ci/mutate ./locks/recipe/... ./locks/lease/... ./locks/backend/quorum/votes
 
 packages: ## install the Debian packages that tests need, as root
 	@.ci/packages

@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gossip"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres"
+	"github.com/leaderrun/leaderrun/locks/backend/quorum"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
 	// end generated
@@ -32,6 +33,7 @@ func registerBundled(r *locks.Registry) {
 	r.Register("gossip", gossip.Open)
 	r.Register("mysql", mysql.Open)
 	r.Register("postgres", postgres.Open)
+	r.Register("quorum", quorum.Open)
 	r.Register("spanner", spanner.Open)
 	r.Register("zk", zookeeper.Open)
 	// end generated

@@ -72,8 +72,10 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/program/version", []string{"/locks/program/version"}},
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
-		{"/locks/backend/gossip/votes", []string{"/locks/lease/clock", "/locks/backend/gossip/votes"}},
-		{"/locks/backend/gossip/quorum", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/backend/gossip/*"}},
+		{"/locks/backend/quorum/votes", []string{"/locks/lease/clock", "/locks/backend/quorum/votes"}},
+		{"/locks/backend/quorum/wire", []string{"/locks", "/locks/kit/backoff", "/locks/lease/clock", "/locks/backend/quorum/votes", "/locks/backend/quorum/wire"}},
+		{"/locks/backend/quorum/voter", []string{"/locks", "/locks/kit/backoff", "/locks/lease/clock", "/locks/backend/quorum/*"}},
+		{"/locks/backend/quorum/candidate", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/backend/quorum/candidate", "/locks/backend/quorum/votes"}},
 		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/recipe/caslease"}},
 		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
 		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
@@ -124,7 +126,11 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 	for _, b := range known.Backends() {
 		folder := "/locks/backend/" + b.Folder
-		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info", folder+"/votes", folder+"/quorum")})
+		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info", folder+"/votes", folder+"/wire", folder+"/candidate", folder+"/voter")})
+		if b.Unit != "" { // its program has another use, which is not a helper's
+			last := &layers[len(layers)-1]
+			last.allowed = append(last.allowed, "/locks/program/isolate", "/locks/program/version")
+		}
 	}
 	linked := list(t, "Deps")
 	for _, l := range layers {

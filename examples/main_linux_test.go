@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
+	"github.com/leaderrun/leaderrun/locks/backend/quorum"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/runner/monitor"
 )
@@ -30,12 +31,20 @@ func TestMain(m *testing.M) {
 	programs := map[string]func(){
 		"leaderrun":         core,
 		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"leaderrun-quorum":  quorumMain,
 		"leaderrun-monitor": func() { os.Exit(monitor.Main(os.Args)) },
 	}
 	if programs[filepath.Base(os.Args[0])] == nil {
 		settle()
 	}
 	testscript.Main(m, programs)
+}
+
+func quorumMain() {
+	if len(os.Args) > 1 && os.Args[1] == "voter" {
+		os.Exit(quorum.Voter(os.Args[2:]))
+	}
+	os.Exit(helper.Main("quorum", quorum.Open))
 }
 
 // settle makes tests independent of the user's settings: it sets the umask that the

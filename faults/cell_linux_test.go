@@ -88,6 +88,9 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 	if c.store.members && c.hosts[0].Address() == "" {
 		realserver.Missing(t, "without networks of their own (root, and ip(8)), the hosts cannot be the store")
 	}
+	if c.store.begin != nil {
+		c.store.begin(c)
+	}
 	return c
 }
 

@@ -8,10 +8,9 @@ const excluded = `
   the histories in mode strict, which run with ` + "`--takeover strict`" + `. Without it, the next
   holder may start at the moment at which the previous one learns of its loss, and the kill
   takes some milliseconds: only the fencing token helps then. On file, deleting a lock file
-  gives the next holder a new lock, and there is no lease to wait for. On gossip with votes,
-  nobody can end a lease.
-- **gossip without votes**, where the oldest leads, excludes nobody. Its row shows what
-  happens, and is not part of leaderrun's sum.
+  gives the next holder a new lock, and there is no lease to wait for.
+- **gossip**, where the oldest leads, excludes nobody. Its row shows what happens, and
+  is not part of leaderrun's sum.
 - **Both killers frozen at once**, and a frozen machine: whatever would kill the job
   does not run. The job may still be there when the lease has ended, or for a moment
   after the machine continues; its token is refused.
@@ -20,16 +19,16 @@ const excluded = `
   the two.
 - **A limit of tasks** is set when a job begins or later, when leaderrun, its guard and
   its helper already run. Go aborts any program that gets no thread at its start.
-- **Packets duplicated or reordered**: the kernel here cannot make them. TCP hides both. For
-  the messages of gossip, over UDP, they are in the deterministic tier
-  (locks/backend/gossip/votes). Requests are duplicated on gcs and spanner.
+- **Packets duplicated or reordered**: the kernel here cannot make them. TCP hides both.
+  For the messages of quorum, over UDP, they are in the deterministic tier
+  (locks/backend/quorum/votes). Requests are duplicated on gcs and spanner.
 - **Wall clocks and clock rates** are changed only for the servers of postgres and mysql,
   whose dates say how old a lease is: they are slewed by a twelfth, and set 20 s forward. If
   the holder cannot renew meanwhile, a date that is set forward may end its lease early (see
   docs/safety.md); so that is left to the histories in mode strict, and in the others a date
   is set forward while no fault hits a host. Other clocks are in the deterministic tier
-  (TestElections in runner/guard and in locks/backend/gossip/votes), with suspends. The boot
-  clocks of gossip's hosts are set days apart.
+  (TestElections in runner/guard and in locks/backend/quorum/votes), with suspends. The boot
+  clocks of the hosts of quorum and gossip are set days apart.
 - **Answers of a balancer** (503) are made over HTTP/1.1 only. With etcd and spanner, its
   connections are reset or freeze while new ones work, as with all others.
 - **Credentials** are withdrawn on etcd, gcs, mysql, postgres and spanner. Those of ZooKeeper
@@ -41,7 +40,7 @@ const excluded = `
   so to each of them in turn.
 - **A member cut off from its cluster**: members are killed, stopped and frozen, and
   each host is cut off from one or all, with consul from the only one that it names; the
-  links between members are not cut. The hosts of gossip are its members, and are cut off
+  links between members are not cut. The hosts of quorum and gossip are their members, and are cut off
   from each other.
 - **A failover to a replica**: postgres and mysql are one server each.
 - **azblob, gcs and spanner are emulators** that enforce all preconditions. They keep their

@@ -1,27 +1,21 @@
 package faults
 
 import (
-	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/faults/host"
 )
 
-// gossipStore is no server: the runs of the hosts vote, so each fault of a host is one of a
-// voter, too.
-func gossipStore(t *testing.T, p plan) *store {
-	return members(t, fmt.Sprintf("expect=%d&longest=%v", p.machines(), ttl))
-}
-
-// gossipOldest has no votes: the oldest host leads, in each part of the network.
-func gossipOldest(t *testing.T, _ plan) *store { return members(t, "min=1") }
-
-// members are hosts that reach each other, and whose boot clocks are days apart.
-func members(t *testing.T, query string) *store {
-	dir := t.TempDir()
-	return &store{members: true, env: func(addrs []string) []string {
-		return append([]string{"LEADERRUN_GOSSIP_DIR=" + dir}, backend("gossip", addrs, "?insecure=true&"+query)...)
-	}}
+// gossipOldest has no server: the oldest host leads, in each part of the network. The boot
+// clocks of the hosts are days apart.
+func gossipOldest(t *testing.T, _ plan) *store {
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("MDEyMzQ1Njc4OWFiY2RlZg=="), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &store{members: true, env: func(addrs []string) []string { return backend("gossip", addrs, "?min=1&key-file="+key) }}
 }
 
 // memberFaults cut pairs of hosts: the others are bridges between them.

@@ -214,12 +214,17 @@ func (m *machine) command(k task) *host.Cmd {
 	if m.c.plan.peer != nil {
 		cmd.Env = append(cmd.Env, trace.PeerVariable+"=yes")
 	}
+	cmd.Env = append(cmd.Env, m.c.store.env(m.addresses())...)
+	return cmd
+}
+
+// addresses returns where the host reaches the store.
+func (m *machine) addresses() []string {
 	addrs := m.Addrs()
 	if m.c.store.members {
 		for _, other := range m.c.hosts {
 			addrs = append(addrs, other.Address())
 		}
 	}
-	cmd.Env = append(cmd.Env, m.c.store.env(addrs)...)
-	return cmd
+	return addrs
 }

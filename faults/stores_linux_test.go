@@ -49,9 +49,9 @@ func plans() []plan {
 		{name: "azblob-strict", backend: "azblob", mode: "strict", store: azblobStore, strict: true},
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
-		{name: "gossip", backend: "gossip", store: gossipStore},
-		{name: "gossip-five", backend: "gossip", mode: "five hosts", store: gossipStore, hosts: 5},
 		{name: "gossip-oldest", backend: "gossip", mode: "the oldest leads", store: gossipOldest, excludes: "nobody"},
+		{name: "quorum", backend: "quorum", store: quorumStore},
+		{name: "quorum-five", backend: "quorum", mode: "five hosts", store: quorumStore, hosts: 5},
 		{name: "mysql", backend: "mysql", store: mysqlStore},
 		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},
@@ -72,6 +72,7 @@ type store struct {
 	faults  []fault                       // faults of the store
 	http    bool                          // the servers speak HTTP/1.1
 	members bool                          // the hosts are the servers, of each other
+	begin   func(*cell)                   // starts what runs on the hosts themselves; may be nil
 }
 
 // leases reports whether a lock ends if it is not renewed.

@@ -69,6 +69,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"gcs":       cmdGCS,
 		"mysql":     cmdMySQL,
 		"postgres":  cmdPostgres,
+		"quorum":    cmdQuorum,
 		"gossip":    cmdGossip,
 		"spanner":   cmdSpanner,
 		"zk":        cmdZK,

@@ -3,31 +3,20 @@
 package testscripts
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossiptest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // cmdGossip is the command
 //
-//	gossip [start|stop]
+//	gossip
 //
-// The first form chooses three seats; LEADERRUN_BACKEND names them. The others start three
-// voters in these seats, and stop them.
+// LEADERRUN_BACKEND names one member of this machine, which is not there. A run is the first
+// one, and others can join it.
 func cmdGossip(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) <= 1, "gossip [start|stop]")
-	w := worldOf(ts)
-	switch {
-	case len(args) == 0:
-		w.gossip = gossiptest.New(w.tb, 3, 2*time.Second)
-		ts.Setenv("LEADERRUN_BACKEND", w.gossip.URL())
-	case args[0] == "start":
-		w.gossip.Start()
-	case args[0] == "stop":
-		w.gossip.Stop()
-	default:
-		ts.Fatalf("unknown command gossip %q", args)
-	}
+	usage(ts, !neg && len(args) == 0, "gossip")
+	ts.Setenv("LEADERRUN_BACKEND", fmt.Sprintf("gossip://127.0.0.1:%d?min=1", realserver.FreePort(worldOf(ts).tb)))
 }

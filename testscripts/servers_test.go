@@ -17,7 +17,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossiptest"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
@@ -37,7 +36,7 @@ type servers struct {
 	consul   *consultest.Server
 	mysql    *mysqltest.Server
 	postgres *pgtest.Server
-	gossip   *gossiptest.Voters
+	quorum   *voters
 	spanner  *spannertest.Database
 	front    *spannertest.Front // of the server of spanner
 	proxy    *faultproxy.Proxy
@@ -50,7 +49,7 @@ type servers struct {
 // of the script that runs with every backend. It starts a server of the script's own, as the
 // command does that has the backend's name, stops it, or starts it again. $SCHEME is that name.
 // $INTERVAL is how often leaderrun watch must look at a lock: hardly ever if the backend reports
-// changes.
+// changes. $LONG is a ttl within which a server can be restarted.
 func cmdStore(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) <= 1, "store [stop|start]")
 	b := known.Find(worldOf(ts).suite.backend)
@@ -65,10 +64,10 @@ func cmdStore(ts *testscript.TestScript, neg bool, args []string) {
 	switch b.Scheme {
 	case "etcd", "zk":
 		server(ts, neg, []string{"own"})
-	case "gossip":
-		server(ts, neg, nil)
+	case "quorum":
+		server(ts, neg, []string{"6s"})
 		server(ts, neg, []string{"start"})
-		ts.Setenv("LEADERRUN_TTL", "2") // the longest that its voters grant
+		ts.Setenv("LEADERRUN_TTL", "4")
 	case "spanner":
 		server(ts, neg, nil)
 		server(ts, neg, []string{"table"})
@@ -76,6 +75,10 @@ func cmdStore(ts *testscript.TestScript, neg bool, args []string) {
 		server(ts, neg, nil)
 	}
 	ts.Setenv("SCHEME", b.Scheme)
+	ts.Setenv("LONG", "1m")
+	if b.Scheme == "quorum" {
+		ts.Setenv("LONG", "6") // the longest that its voters grant
+	}
 	ts.Setenv("INTERVAL", "500ms")
 	if b.Can(locks.CanWatch) {
 		ts.Setenv("INTERVAL", "1h")

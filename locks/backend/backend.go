@@ -23,6 +23,7 @@ type Info struct {
 	Product string // the system that keeps the locks, as its makers spell it; "" for file
 	Folder  string // of its Go package, in locks/backend
 	BuiltIn bool   // needs no helper program
+	Unit    string // a systemd unit that belongs into the package, in the folder of the program; "": none
 
 	// Facts for users to compare, as phrases.
 	URL         string // what --backend takes
@@ -43,6 +44,9 @@ type Info struct {
 	Abilities []locks.Ability
 	// QueueOnly says in which case locks can queue, if not all can: "in its fair mode".
 	QueueOnly string
+
+	// ExcludesNobody is set if two may hold a lock at once, which its facts say.
+	ExcludesNobody bool
 
 	// Keeps says that a lock that was once held is listed for ever, unless it is forgotten.
 	Keeps bool

@@ -11,9 +11,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossiptest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/backend/quorum/quorumtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -55,7 +55,7 @@ func stores() map[string]func(*testing.T) *store {
 	all := map[string]func(*testing.T) *store{"file": fileStore, "etcd": etcdStore, "gcs": gcsStore}
 	if tester.Long() || os.Getenv(times) != "" {
 		maps.Copy(all, map[string]func(*testing.T) *store{
-			"zookeeper": zkStore, "postgres": postgresStore, "azblob": azblobStore, "consul": consulStore, "gossip": gossipStore, "mysql": mysqlStore, "spanner": spannerStore,
+			"zookeeper": zkStore, "postgres": postgresStore, "azblob": azblobStore, "consul": consulStore, "quorum": quorumStore, "mysql": mysqlStore, "spanner": spannerStore,
 		})
 	}
 	return all
@@ -116,12 +116,12 @@ func azblobStore(t *testing.T) *store {
 		}}
 }
 
-// gossipStore has voters that stand apart, because a cron job lives too briefly to vote.
-func gossipStore(t *testing.T) *store {
-	v := gossiptest.New(t, 3, 15*time.Second)
+func quorumStore(t *testing.T) *store {
+	v := quorumtest.New(t, 3, 15*time.Second)
 	v.Start()
-	return &store{name: "gossip", window: time.Second, rude: 20,
-		env: func(string) []string { return []string{"LEADERRUN_BACKEND=" + v.URL()} }}
+	v.Open()
+	return &store{name: "quorum", window: time.Second, rude: 20,
+		env: func(string) []string { return []string{"LEADERRUN_BACKEND=" + v.URL("fleet")} }}
 }
 
 func spannerStore(t *testing.T) *store {

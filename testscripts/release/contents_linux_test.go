@@ -17,11 +17,14 @@ import (
 )
 
 // helpers are the packages in addition to the core's.
-var helpers = []string{"leaderrun-azblob", "leaderrun-consul", "leaderrun-etcd", "leaderrun-gcs", "leaderrun-gossip", "leaderrun-mysql", "leaderrun-postgres", "leaderrun-spanner", "leaderrun-zk"}
+var helpers = []string{"leaderrun-azblob", "leaderrun-consul", "leaderrun-etcd", "leaderrun-gcs", "leaderrun-gossip", "leaderrun-mysql", "leaderrun-postgres", "leaderrun-quorum", "leaderrun-spanner", "leaderrun-zk"}
+
+// units are systemd's, by package.
+var units = map[string]string{"leaderrun-quorum": "leaderrun-voter.service"}
 
 // documents are in every archive.
 var documents = []string{"LICENSE", "README.md", "CHANGELOG.md", "man/leaderrun.1", "man/leaderrun-backends.7", "man/leaderrun.yaml.5",
-	"completions/leaderrun.bash", "completions/_leaderrun", "completions/leaderrun.fish", "completions/leaderrun.ps1"}
+	"completions/leaderrun.bash", "completions/_leaderrun", "completions/leaderrun.fish", "completions/leaderrun.ps1", "leaderrun-voter.service"}
 
 // checkArchives unpacks the archives, and runs the programs in them: the core must find
 // the helper programs in its own directory.
@@ -95,6 +98,9 @@ func checkContents(t *testing.T, dist string) {
 			want := append(slices.Clone(core), zsh[kind])
 			if name != "leaderrun" {
 				want = []string{"usr/libexec/leaderrun/" + name, "usr/share/doc/" + name + "/changelog.gz", "usr/share/doc/" + name + "/copyright"}
+				if unit := units[name]; unit != "" {
+					want = append(want, "usr/lib/systemd/system/"+unit)
+				}
 			}
 			for _, file := range want {
 				if !slices.Contains(got, file) {
@@ -129,7 +135,8 @@ func checkModes(t *testing.T, what string, r io.Reader) []string {
 			continue
 		}
 		mode := int64(0o644)
-		if h.Typeflag == tar.TypeDir || strings.HasPrefix(filepath.Base(name), "leaderrun") && (filepath.Dir(name) == "." ||
+		program := strings.HasPrefix(filepath.Base(name), "leaderrun") && filepath.Ext(name) != ".service"
+		if h.Typeflag == tar.TypeDir || program && (filepath.Dir(name) == "." ||
 			filepath.Dir(name) == "usr/bin" || filepath.Dir(name) == "usr/libexec/leaderrun") {
 			mode = 0o755
 		}

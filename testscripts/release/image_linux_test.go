@@ -46,7 +46,7 @@ func checkImage(t *testing.T, dist string) {
 		t.Errorf("a job in the image: exit status %d\n%s", status, out)
 	}
 	status, out = r.enter(t, as, append(entrypoint, "version", "-o", "json")...)
-	if status != 0 || !strings.Contains(out, `"built_in":["azblob","consul","etcd","file","gcs","gossip","mysql","postgres","spanner","zk"],"helpers":[]`) {
+	if status != 0 || !strings.Contains(out, `"built_in":["azblob","consul","etcd","file","gcs","gossip","mysql","postgres","quorum","spanner","zk"],"helpers":[]`) {
 		t.Errorf("exit status %d: %s", status, out)
 	}
 }

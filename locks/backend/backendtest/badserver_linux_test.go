@@ -57,6 +57,7 @@ func badServers() map[string]badServer {
 		"consul":   {"consul://%s", []wrong{headers, objects, texts}},
 		"azblob":   {"azblob://account/container?endpoint=http://%s", []wrong{headers, elements}},
 		"spanner":  {"spanner://project/instance/database?endpoint=http://%s", []wrong{grpc("a message without end", 1<<31-1), grpc("the longest message", 20<<20), grpc("a longer message", 150<<20)}},
+		"quorum":   {},
 		"gossip":   {},
 	}
 }

@@ -34,7 +34,7 @@ func redirected() map[string]string {
 }
 
 // otherProtocols are the schemes of the backends that do not speak HTTP.
-const otherProtocols = "zk postgres mysql gossip"
+const otherProtocols = "zk postgres mysql quorum gossip"
 
 // TestRedirects asks servers that redirect every request. The other host must see nothing:
 // what is sent there has credentials.

@@ -10,7 +10,12 @@ import (
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &gossipinfo.Info, "gossip://h1:7946,h2:7946", func(u *url.URL, getenv func(string) string) (any, error) {
-		return parse(u, getenv)
+	backendtest.Settings(t, &gossipinfo.Info, "gossip://h1:7963,h2:7963", func(u *url.URL, getenv func(string) string) (any, error) {
+		at, q := *u, u.Query()
+		if !q.Has("min") { // it is required
+			q.Set("min", "2")
+			at.RawQuery = q.Encode()
+		}
+		return parse(&at, getenv)
 	})
 }

@@ -2,12 +2,12 @@ package gossip
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -15,181 +15,125 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
-// join makes the handle a member. A handle that contends votes as well, as soon as a seat
-// of this machine is free; one that only looks does not.
-func (l *Lock) join(ctx context.Context, contends bool) error {
-	l.starting.Lock()
-	defer l.starting.Unlock()
-	l.mu.Lock()
-	n, closed := l.node, l.closed
-	l.mu.Unlock()
-	if closed {
+// enter makes the handle a member, and waits until it has met the others. A handle that
+// contends takes the seat of this machine, as soon as that is free.
+func (l *Lock) enter(ctx context.Context, contends bool) error {
+	l.entering.Lock()
+	defer l.entering.Unlock()
+	ctx, cancel := l.workers.Until(ctx)
+	defer cancel()
+	switch {
+	case l.workers.Over():
 		return workers.ErrClosed
-	}
-	if n == nil {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case l.member() == nil:
 		if err := l.begin(ctx, contends); err != nil {
 			return err
 		}
 	}
-	l.mu.Lock()
-	awaits := contends && !l.awaits && len(l.seats) > 0 && !l.seated()
-	l.awaits = l.awaits || awaits
-	l.mu.Unlock()
-	if awaits {
-		return l.workers.Go(l.await)
+	if err := l.await(contends); err != nil {
+		return err
 	}
-	return nil
-}
-
-// seated reports whether the handle has a seat of this machine, or is closed. The caller
-// holds l.mu.
-func (l *Lock) seated() bool {
-	return l.closed || slices.Contains(l.seats, l.node.addr) || l.beacon != nil
+	return l.greet(ctx)
 }
 
 // begin makes the handle a member.
 func (l *Lock) begin(ctx context.Context, contends bool) error {
-	seats, ip, err := l.settings.seats(ctx)
+	seeds, seat, err := l.settings.place(ctx)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	l.seats, l.seeds = seats, resolve(ctx, l.settings.seeds)
-	l.mu.Unlock()
-	seated := false
-	if contends {
-		if seated, err = l.sit(); err != nil {
-			return err
-		}
+	at, free := seat, netip.AddrPortFrom(seat.Addr(), 0)
+	if !contends {
+		at = free
 	}
-	if !seated {
-		if err := l.enter(netip.AddrPortFrom(ip, 0), false); err != nil {
-			return fmt.Errorf("%w: %v", locks.ErrUnavailable, err)
-		}
-		if contends {
-			if err := l.checkPorts(ctx); err != nil {
-				return err
-			}
-		}
+	n, err := l.newNode(at)
+	if err != nil && taken(err) {
+		n, err = l.newNode(free)
+	}
+	switch {
+	case err != nil && strings.Contains(err.Error(), "permission denied"):
+		return locks.Usagef("this host cannot listen at %v: %v", seat, err)
+	case err != nil:
+		return fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+	}
+	l.mu.Lock()
+	closed := l.closed
+	if !closed {
+		l.node, l.seat, l.seeds = n, seat, seeds
+	}
+	l.mu.Unlock()
+	if closed {
+		n.close()
+		return workers.ErrClosed
 	}
 	return l.workers.Go(l.meet)
 }
 
-// enter makes the handle a member at an address, instead of where it was. Without votes, it
-// stays where it was, and can also be found at the address.
-func (l *Lock) enter(addr netip.AddrPort, seated bool) error {
-	r := role{votes: seated && l.settings.voting(), version: l.o.Version, heard: l.heard, log: l.log}
-	l.mu.Lock()
-	beacon := l.node != nil && !l.settings.voting() // a member that is seen to leave would lose the lock
-	l.mu.Unlock()
-	if !beacon {
-		r.elder = l.elder
+// greet waits, once, until each seed has answered or has been tried, and then for the view
+// to settle.
+func (l *Lock) greet(ctx context.Context) error {
+	if l.settled {
+		return nil
 	}
-	n, err := l.settings.newNode(l.listen, addr, r)
-	if err != nil {
+	late := time.Now().Add(l.o.ConnectTimeout / 2)
+	for !l.greeted() && time.Now().Before(late) {
+		if err := l.pause(ctx); err != nil {
+			return err
+		}
+	}
+	if err := backoff.Sleep(ctx, settling/2); err != nil {
 		return err
 	}
+	l.settled = true
+	return nil
+}
+
+func (l *Lock) greeted() bool {
 	l.mu.Lock()
-	old := n
-	switch {
-	case l.closed:
-	case beacon:
-		old, l.beacon = nil, n
-	default:
-		old, l.node = l.node, n
-	}
+	defer l.mu.Unlock()
+	return l.node != nil && !slices.ContainsFunc(l.seeds, func(seed netip.AddrPort) bool { return seed != l.node.addr && !l.tried[seed] })
+}
+
+// await lets others find us at the seat of this machine, as soon as no other run has it.
+func (l *Lock) await(contends bool) error {
+	l.mu.Lock()
+	n, seat := l.node, l.seat
+	begins := contends && !l.awaits && n != nil && seat.Port() != 0 && seat != n.addr
+	l.awaits = l.awaits || begins
 	l.mu.Unlock()
-	if old != nil {
-		old.close()
+	if !begins {
+		return nil
 	}
-	return nil
-}
-
-// sit takes the first free seat of this machine, and reports whether there was one.
-func (l *Lock) sit() (bool, error) {
-	for _, seat := range l.seats {
-		switch err := l.enter(seat, true); {
-		case err == nil:
-			l.log.Info("took a seat", "addr", seat.String())
-			return true, nil
-		case !taken(err):
-			return false, locks.Usagef("this host cannot listen at %v: %v", seat, err)
+	return l.workers.Go(func(ctx context.Context) {
+		for n.filter.openDoor(seat) != nil && backoff.Sleep(ctx, time.Second) == nil {
 		}
-	}
-	return false, nil
-}
-
-// checkPorts returns an error if another program has the port of a seat of this machine. A
-// program that answers is a member, whatever its name.
-func (l *Lock) checkPorts(ctx context.Context) error {
-	for _, seat := range l.seats {
-		if who := user(seat); who != "" && !l.answers(ctx, seat) {
-			return locks.Usagef("another program has the port of this host's seat %v: %s; end it, or choose another seat", seat, who)
-		}
-	}
-	return nil
-}
-
-// answers reports whether there is a member at a seat.
-func (l *Lock) answers(ctx context.Context, seat netip.AddrPort) bool {
-	if l.elder != nil {
-		_, err := l.node.list.Join([]string{seat.String()})
-		return err == nil
-	}
-	id, heard := rand.Text(), make(chan struct{}, 1)
-	l.hear(id, func(packet) { workers.Poke(heard) })
-	defer l.hear(id, nil)
-	for range 5 {
-		l.node.send(seat, packet{From: l.node.addr, Space: l.settings.space, Look: &look{ID: id}}, nil)
-		select {
-		case <-heard:
-			return true
-		case <-time.After(again):
-		case <-ctx.Done():
-			return true // we do not know
-		}
-	}
-	return false
-}
-
-// await takes a seat when one becomes free: another run of this machine had it.
-func (l *Lock) await(ctx context.Context) {
-	for backoff.Sleep(ctx, time.Second) == nil {
-		l.mu.Lock()
-		seated := l.seated()
-		l.mu.Unlock()
-		if seated {
-			return
-		}
-		if _, err := l.sit(); err != nil {
-			l.log.Warn("cannot take a seat", "err", err)
-		}
-	}
+	})
 }
 
 // meet joins the members at the seeds, again and again: they may be down now, or we may
 // have been cut off from them for so long that they have forgotten us.
 func (l *Lock) meet(ctx context.Context) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		seeds := resolve(ctx, l.settings.seeds)
+		seeds, _ := resolve(ctx, l.settings.seeds)
 		l.mu.Lock()
 		if len(seeds) > 0 {
 			l.seeds = seeds
 		}
-		n, beacon := l.node, l.beacon
+		n := l.node
 		seeds = l.seeds
 		l.mu.Unlock()
 		if n == nil {
 			return
 		}
-		if n.seat != nil || n.elder != nil { // others learn from voters where all voters are
-			n.meet(seeds)
-		}
-		if beacon != nil {
-			beacon.meet([]netip.AddrPort{n.addr})
+		for _, seed := range seeds {
+			if seed != n.addr && n.at(seed) == "" {
+				go l.join(n, seed) // ends after 10 s at the latest
+			}
 		}
 		if keys := l.settings.keys.Now(l.log); n.ring != nil {
-			_ = useKeys(n.ring, keys) // they have been checked
+			useKeys(n.ring, keys)
 		}
 		if backoff.Sleep(ctx, pause) != nil {
 			return
@@ -197,72 +141,63 @@ func (l *Lock) meet(ctx context.Context) {
 	}
 }
 
-// meet joins those members that it does not know. It does not wait for them.
-func (n *node) meet(at []netip.AddrPort) {
-	for _, addr := range at {
-		if addr == n.addr || n.knows(addr) {
-			continue
-		}
-		go func() { // ends after 10 s at the latest
-			_, _ = n.list.Join([]string{addr.String()}) // tried again
-			if n.elder != nil {
-				n.elder.met(addr)
-			}
-		}()
-	}
+// join joins the members that a seed knows.
+func (l *Lock) join(n *node, seed netip.AddrPort) {
+	_, _ = n.list.Join([]string{seed.String()}) // tried again
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried[seed] = true
+	workers.Poke(l.changed)
 }
 
-// seats returns the seats of this machine, in the order in which they are taken, and the
-// address from which it speaks.
-func (s *settings) seats(ctx context.Context) (seats []netip.AddrPort, ip netip.Addr, err error) {
+// place returns the addresses of the seeds, and where this machine listens. What may be
+// different soon, such as a name that is not yet known, is an ErrUnavailable.
+func (s *settings) place(ctx context.Context) (seeds []netip.AddrPort, seat netip.AddrPort, err error) {
+	seeds, missing := resolve(ctx, s.seeds)
+	ours := slices.DeleteFunc(slices.Clone(seeds), func(a netip.AddrPort) bool { return !local(a.Addr()) })
 	if s.bind != "" {
-		all := resolve(ctx, []string{s.bind})
-		if len(all) == 0 {
-			return nil, ip, fmt.Errorf("%w: bind=%s cannot be resolved", locks.ErrUnavailable, locks.Abbreviate(s.bind))
-		}
-		if ip = all[0].Addr(); all[0].Port() != 0 {
-			seats = all[:1]
-		}
-	} else {
-		for _, seed := range s.seeds {
-			seats = append(seats, ours(resolve(ctx, []string{seed}), local)...)
-		}
-		if len(seats) == 0 {
-			return nil, ip, locks.Usagef("no host in the gossip URL is this machine; name its seat with bind=HOST:PORT, or, if it does not vote, its address with bind=HOST:0")
-		}
-		ip = seats[0].Addr()
+		ours, _ = resolve(ctx, []string{s.bind})
 	}
-	if s.keys == nil && !s.insecure && !ip.IsLoopback() {
-		return nil, ip, locks.Usagef("others could take part at %v: name a file with a secret key with key-file=, or allow it with insecure=true", ip)
+	apart := func(a netip.AddrPort) bool { return !a.Addr().IsLoopback() }
+	if i := slices.IndexFunc(ours, apart); i > 0 {
+		ours = ours[i:]
 	}
-	return seats, ip, nil
+	switch {
+	case len(ours) == 0 && s.bind != "":
+		err = fmt.Errorf("%w: bind=%s cannot be resolved", locks.ErrUnavailable, locks.Abbreviate(s.bind))
+	case len(ours) == 0 && missing != nil, len(ours) > 0 && !apart(ours[0]) && missing != nil:
+		err = fmt.Errorf("%w: %w", locks.ErrUnavailable, missing)
+	case len(ours) == 0:
+		err = fmt.Errorf("%w: no host in the gossip URL is this machine, or its address is not there yet: if it never will be, say where to listen with bind=HOST:PORT", locks.ErrUnavailable)
+	case !apart(ours[0]) && slices.ContainsFunc(seeds, apart):
+		err = locks.Usagef("this host would listen at %v, where no other reaches it: take its name out of the line of that address in /etc/hosts, or name another address with bind=HOST:PORT", ours[0].Addr())
+	case s.keys == nil && apart(ours[0]):
+		err = locks.Usagef("others could take part at %v: name a file with a secret key with key-file=", ours[0].Addr())
+	default:
+		seat = ours[0]
+	}
+	return seeds, seat, err
 }
 
-// ours returns the seat that a seed is on this machine, if it is one. A host of several
-// addresses has one seat, and all runs on it choose the same: with two it would vote twice.
-func ours(all []netip.AddrPort, local func(netip.Addr) bool) []netip.AddrPort {
-	all = slices.DeleteFunc(slices.Clone(all), func(a netip.AddrPort) bool { return !local(a.Addr()) })
-	slices.SortFunc(all, netip.AddrPort.Compare) // IPv4 is less than IPv6
-	return all[:min(len(all), 1)]
-}
-
-// resolve returns the addresses of hosts that can be resolved now.
-func resolve(ctx context.Context, list []string) (all []netip.AddrPort) {
+// resolve returns the addresses of hosts that can be resolved now, in the order of the
+// list, and IPv4 before IPv6, so that all runs on a machine take the same. The error is of
+// one that cannot be resolved.
+func resolve(ctx context.Context, list []string) (all []netip.AddrPort, missing error) {
 	for _, item := range list {
 		host, port, _ := net.SplitHostPort(item)
 		n, _ := strconv.ParseUint(port, 10, 16)
 		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		if err != nil {
-			continue // perhaps later
+			missing = err
 		}
+		slices.SortFunc(ips, func(a, b netip.Addr) int { return a.Unmap().Compare(b.Unmap()) })
 		for _, ip := range ips {
-			addr := netip.AddrPortFrom(ip.Unmap(), uint16(n))
-			if !slices.Contains(all, addr) {
+			if addr := netip.AddrPortFrom(ip.Unmap(), uint16(n)); !slices.Contains(all, addr) {
 				all = append(all, addr)
 			}
 		}
 	}
-	return all
+	return all, missing
 }
 
 // local reports whether an address is this machine's.

@@ -2,56 +2,50 @@ package gossip
 
 import (
 	"context"
-	crand "crypto/rand"
+	"crypto/rand"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/quorum"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
-// A Lock is a handle on one lock: a member, from its first use on, which may vote. It
-// implements [locks.Lock].
+// A Lock is a handle on one lock: a member, from its first use on. It implements
+// [locks.Lock].
 type Lock struct {
-	id       string // different for each handle
+	id       string // and its name as a member
 	settings *settings
 	o        locks.Options
 	log      *slog.Logger
 	listen   transport
-	votes    *quorum.Lock // nil without expect=
-	elder    *elder       // nil with expect=
-	term     locks.Lock   // one of the two
 	workers  *workers.Workers
+	changed  chan struct{} // pokes who waits for another view
+	lost     chan error
+	asked    chan []byte // has room for one
+	warn     sync.Once
 
-	starting sync.Mutex // held while the handle becomes a member
+	entering sync.Mutex // held while the handle becomes a member
+	settled  bool       // it has met the others
+	leader   string     // that Waiting has reported
+
 	mu       sync.Mutex
 	node     *node            // nil: it is no member yet, or no longer
-	beacon   *node            // at a seat, only to be found there; nil: none
-	seats    []netip.AddrPort // of this machine
-	seeds    []netip.AddrPort
-	awaits   bool  // a seat
-	label    label // ours
-	leader   label // of the term that our last campaign has met
-	place    int   // ours, among those who wait
-	looks    map[string]func(packet)
+	seat     netip.AddrPort   // where others look for a member of this machine; invalid: nowhere
+	awaits   bool             // the seat
+	seeds    []netip.AddrPort // as they were resolved last
+	tried    map[netip.AddrPort]bool
+	timeline timeline
+	card     card // what is published
+	label    locks.Status
+	final    error
 	closed   bool
-
-	token    uint64            // of our term; 0: there is none
-	writes   uint64            // of the record
-	asked    chan []byte       // has room for one
-	asks     uint64            // that we have sent
-	requests map[string]uint64 // the last one of each asker
-	early    *request          // may be for the term that is about to begin
+	heard    map[string]bool // requests, of which there are copies
 }
 
 // Open returns a handle. It implements [locks.Opener]: it sends nothing.
@@ -59,135 +53,105 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	return open(u, o, listen)
 }
 
-func open(u *url.URL, o locks.Options, listen transport) (*Lock, error) {
+func open(u *url.URL, o locks.Options, listen transport) (locks.Lock, error) {
 	s, err := parse(u, os.Getenv)
 	if err != nil {
 		return nil, err
-	}
-	if s.voting() {
-		o.TTL = min(o.TTL, s.group.Longest) // the grant says so
 	}
 	log := o.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	l := &Lock{
-		settings: s, o: o, log: log.With("backend", "gossip"), listen: listen, workers: workers.New(),
-		label: *newLabel(o), looks: map[string]func(packet){}, asked: make(chan []byte, 1), requests: map[string]uint64{}, id: crand.Text(),
-	}
-	if !s.voting() {
-		l.elder = newElder(l)
-		l.term = l.elder
-		return l, nil
-	}
-	l.votes, err = quorum.New(quorum.Config{ID: l.id, Group: s.group, Network: l, Leader: l.status, Turn: l.turn}, o)
-	l.term = l.votes
-	return l, err
+	return &Lock{
+		id: rand.Text(), settings: s, o: o, log: log.With("backend", "gossip"), listen: listen, workers: workers.New(),
+		changed: make(chan struct{}, 1), lost: make(chan error, 1), asked: make(chan []byte, 1),
+		tried: map[netip.AddrPort]bool{}, heard: map[string]bool{}, timeline: newTimeline(),
+		card: card{Lock: topic(s.space, o.Name), Priority: o.Priority}, label: newLabel(o),
+	}, nil
 }
 
-// Acquire implements [locks.Lock]. The first one takes a seat, if one is free.
+// Acquire implements [locks.Lock].
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
-	if err := l.join(ctx, true); err != nil {
-		return locks.Grant{}, l.fail(ctx, "acquire", err)
-	}
-	g, err := l.term.Acquire(ctx, try)
+	l.warn.Do(func() {
+		l.log.Warn("gossip excludes nobody: each part of a network that is cut may have its own leader")
+	})
+	until, cancel := l.workers.Until(ctx)
+	defer cancel()
+	token, err := l.campaign(until, try)
 	if err == nil {
-		l.leads(g.Token)
+		err = l.workers.Go(l.watch)
 	}
-	return g, err
+	if err == nil {
+		return locks.Grant{Token: token, TTL: l.o.TTL}, nil
+	}
+	l.advertise(func(c *card) { c.Contends, c.Leads = false, false })
+	var held *locks.HeldError
+	if !errors.As(err, &held) {
+		err = l.fail(ctx, "acquire", err)
+	}
+	return locks.Grant{}, err
 }
 
-// Renew implements [locks.Lock].
-func (l *Lock) Renew(ctx context.Context) error { return l.term.Renew(ctx) }
+// Renew implements [locks.Lock]: we still lead in our own view.
+func (l *Lock) Renew(ctx context.Context) error {
+	l.mu.Lock()
+	leads, final := l.card.Leads, l.final
+	l.mu.Unlock()
+	switch {
+	case final != nil:
+		return l.fail(ctx, "renew", final)
+	case !leads:
+		return locks.ErrNoLease
+	}
+	return ctx.Err()
+}
 
 // Release implements [locks.Lock].
-func (l *Lock) Release(ctx context.Context) error {
-	l.leads(0)
-	return l.term.Release(ctx)
+func (l *Lock) Release(context.Context) error {
+	l.end(locks.LostError("the lock was released"))
+	l.advertise(func(c *card) { c.Contends, c.Leads = false, false })
+	return nil
 }
 
 // Lost implements [locks.Lock].
-func (l *Lock) Lost() <-chan error { return l.term.Lost() }
+func (l *Lock) Lost() <-chan error { return l.lost }
 
-// Close implements [locks.Lock]. The handle's vote ends with it.
+// Close implements [locks.Lock].
 func (l *Lock) Close() error {
-	err := l.term.Close()
+	l.end(workers.ErrClosed)
 	l.workers.End()
 	l.mu.Lock()
-	nodes := []*node{l.node, l.beacon}
-	l.node, l.beacon, l.closed = nil, nil, true
+	n := l.node
+	l.node, l.closed = nil, true
 	l.mu.Unlock()
-	for _, n := range nodes {
-		if n != nil {
-			n.close()
-		}
+	if n != nil {
+		n.close()
 	}
 	l.workers.Wait()
-	return err
+	return nil
 }
 
-// Broadcast implements [quorum.Network]: a voter passes a withdrawal on to candidates.
-func (l *Lock) Broadcast(m votes.Message) {
-	l.mu.Lock()
-	n, seeds := l.node, l.seeds
-	if m.Ask != nil && m.Ask.Round == 1 {
-		l.label.Since = time.Now()
-	}
-	label := l.label
-	l.mu.Unlock()
-	if n == nil {
-		return
-	}
-	p := packet{From: n.addr, Space: l.settings.space}
-	if m.Ask != nil {
-		p.Label = &label
-	}
-	n.ask(seeds, p, &m)
-}
-
-// Send implements [quorum.Network]. The message is for one voter, and does no harm to
-// others.
-func (l *Lock) Send(_ string, m votes.Message) { l.Broadcast(m) }
-
-// step is how much earlier a candidate asks than the one that comes after it.
-const step = 25 * time.Millisecond
-
-// turn returns how long to wait before we ask for a lock that has become free.
-func (l *Lock) turn() time.Duration {
+// end ends the handle, unless it has ended already, or has not contended.
+func (l *Lock) end(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Duration(l.place)*step + rand.N(step/2)
-}
-
-// heard takes what a node has got.
-func (l *Lock) heard(p packet, m *votes.Message) {
-	switch {
-	case p.Space != l.settings.space:
-	case p.Found != nil:
-		l.mu.Lock()
-		found := l.looks[p.Found.ID]
-		l.mu.Unlock()
-		if found != nil {
-			found(p)
-		}
-	case p.Request != nil:
-		l.receive(*p.Request)
-	case m.Lock == l.o.Name && l.votes != nil:
-		l.mu.Lock()
-		l.place = p.Place
-		if p.Label != nil {
-			l.leader = *p.Label
-		}
-		l.mu.Unlock()
-		l.votes.Receive(*m)
+	if l.final == nil && (l.card.Contends || errors.Is(why, workers.ErrClosed)) {
+		l.final = why
 	}
+	workers.Poke(l.changed)
 }
 
-// status returns what is known about who holds the lock.
-func (l *Lock) status() locks.Status {
+func (l *Lock) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.leader.status()
+	return l.final
+}
+
+// member returns our end of the network; nil if we are no member.
+func (l *Lock) member() *node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.node
 }
 
 func (l *Lock) fail(ctx context.Context, op string, err error) error {
@@ -197,19 +161,15 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	if l.elder != nil {
-		return []locks.Ability{locks.CanInspect, locks.CanAsk, locks.CanProbe}, nil
-	}
 	return gossipinfo.Info.Abilities, nil
 }
-
-var (
-	_ locks.Opener   = Open
-	_ locks.Lock     = (*Lock)(nil)
-	_ quorum.Network = (*Lock)(nil)
-)
 
 // Location implements [locks.Located].
 func (l *Lock) Location(context.Context) string {
 	return "gossip://" + strings.Join(l.settings.seeds, ",")
 }
+
+var (
+	_ locks.Opener = Open
+	_ locks.Lock   = (*Lock)(nil)
+)

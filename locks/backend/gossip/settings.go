@@ -5,133 +5,103 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/votes"
-	"github.com/leaderrun/leaderrun/locks/kit/durations"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
-
-// longest is the longest lease unless longest= says otherwise: the default of --ttl.
-const longest = 15 * time.Second
 
 // settings are what a URL and the environment say.
 type settings struct {
 	seeds    []string                // "host:port"
 	bind     string                  // "host:port"; "": what the seeds say
 	space    string                  // of the locks: the path of the URL
-	group    votes.Group             // zero without expect=
-	least    int                     // without it: how many members a leader must see
+	least    int                     // how many members a leader must see
 	priority bool                    // rank=priority
 	keys     *reload.Value[[][]byte] // nil: nothing is encrypted
-	insecure bool
-	dir      string // of a voter's file; "": see stateDir
 }
 
 // parse reads the URL, and takes the seeds from the environment if it has none. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
+	q := u.Query()
+	list, from := u.Host, "the gossip URL"
+	if list == "" {
+		list, from = getenv("LEADERRUN_GOSSIP_SEEDS"), "LEADERRUN_GOSSIP_SEEDS"
+	}
+	if q.Has("expect") {
+		return nil, moved(u, list)
+	}
+	if q.Has("insecure") {
+		return nil, locks.Usagef("gossip parameter insecure= is no longer known: make a key, with head -c 32 /dev/urandom | base64, put it into a file on each host, and name that with key-file=FILE")
+	}
 	if err := gossipinfo.Info.CheckURL(u); err != nil {
 		return nil, err
 	}
 	if u.User != nil {
 		return nil, locks.Usagef("a gossip URL has no user: name a file with keys with key-file=")
 	}
-	q := u.Query()
-	s := &settings{space: strings.Trim(u.Path, "/"), insecure: q.Get("insecure") == "true", dir: getenv("LEADERRUN_GOSSIP_DIR")}
-	if s.dir != "" && !filepath.IsAbs(s.dir) {
-		return nil, locks.Usagef("LEADERRUN_GOSSIP_DIR is not an absolute path")
-	}
+	s := &settings{space: strings.Trim(u.Path, "/")}
 	if s.space != "" {
 		if err := locks.CheckName(s.space); err != nil {
 			return nil, locks.Usagef("the path of the gossip URL: %v", err)
 		}
 	}
-	if err := s.addresses(u, getenv); err != nil {
-		return nil, err
-	}
-	if err := s.setGroup(q); err != nil {
-		return nil, err
+	if list == "" {
+		return nil, locks.Usagef("no member is named; write %s, or set LEADERRUN_GOSSIP_SEEDS", gossipinfo.Info.URL)
 	}
 	var err error
+	if s.seeds, err = hosts.Parse(list, from, gossipinfo.Info.Port); err != nil {
+		return nil, err
+	}
+	if s.bind, err = parseBind(q.Get("bind")); err != nil {
+		return nil, err
+	}
+	if err := s.setRank(q); err != nil {
+		return nil, err
+	}
 	if s.keys, err = reload.OpenSecret("gossip parameter key-file", parseKeys, q.Get("key-file")); err != nil {
 		return nil, locks.Usagef("%v", err)
-	}
-	if word := cmp.Or(q.Get("insecure"), "false"); word != "true" && word != "false" {
-		return nil, locks.Usagef("gossip parameter insecure=%q is neither true nor false", locks.Abbreviate(word))
 	}
 	return s, nil
 }
 
-func (s *settings) addresses(u *url.URL, getenv func(string) string) (err error) {
-	list, from := u.Host, "the gossip URL"
-	if list == "" {
-		list, from = getenv("LEADERRUN_GOSSIP_SEEDS"), "LEADERRUN_GOSSIP_SEEDS"
+// moved returns the error for a URL with expect=, whose locks are those of quorum now.
+func moved(u *url.URL, list string) error {
+	q := u.Query()
+	all := strings.ReplaceAll(cmp.Or(list, "h1,h2,h3"), ":7946", "") // once our port; quorum has its own
+	to, rest := fmt.Sprintf("quorum://%s%s?key-file=%s", all, u.Path, cmp.Or(q.Get("key-file"), "FILE")), ""
+	if n := len(strings.Split(all, ",")); q.Get("expect") != strconv.Itoa(n) {
+		rest = fmt.Sprintf(", with the names of all %s hosts that are to vote in place of these %d", locks.Abbreviate(q.Get("expect")), n)
 	}
-	if list == "" {
-		return locks.Usagef("no member is named; write %s, or set LEADERRUN_GOSSIP_SEEDS", gossipinfo.Info.URL)
-	}
-	if s.seeds, err = hosts.Parse(list, from, gossipinfo.Info.Port); err != nil {
-		return err
-	}
-	bind := u.Query().Get("bind")
-	if host, ok := strings.CutSuffix(bind, ":0"); ok && host != "" { // not the port of a server
-		_, err = hosts.Parse(host, "gossip parameter bind", gossipinfo.Info.Port)
-		s.bind = bind
-		return err
-	}
-	if bind == "" {
-		return nil
-	}
-	all, err := hosts.Parse(bind, "gossip parameter bind", gossipinfo.Info.Port)
-	if err == nil && len(all) > 1 {
-		return locks.Usagef("gossip parameter bind=%q is more than one address", locks.Abbreviate(bind))
-	}
-	if err == nil {
-		s.bind = all[0]
-	}
-	return err
+	return locks.Usagef("gossip excludes nobody, and has no expect=: for a lock by votes of the hosts write %s%s", locks.Printable(to), rest)
 }
 
-func (s *settings) setGroup(q url.Values) (err error) {
-	if q.Get("expect") == "" {
-		return s.setRank(q)
+// parseBind reads one address, which may have port 0, unlike that of a server.
+func parseBind(bind string) (string, error) {
+	host, free := strings.CutSuffix(bind, ":0")
+	if host == "" {
+		host = bind
 	}
-	if q.Get("min") != "" || q.Get("rank") != "" {
-		return locks.Usagef("gossip URL: min= and rank= are for locks without expect=")
+	all, err := hosts.Parse(host, "gossip parameter bind", gossipinfo.Info.Port)
+	switch {
+	case bind == "" || err != nil:
+		return "", err
+	case len(all) > 1:
+		return "", locks.Usagef("gossip parameter bind=%q is more than one address", locks.Abbreviate(bind))
+	case free:
+		return bind, nil
 	}
-	s.group.Longest = longest
-	if text := q.Get("longest"); text != "" {
-		var ok bool
-		if s.group.Longest, ok = durations.Parse(text); !ok {
-			return locks.Usagef("gossip parameter longest=%q is not a duration like 15s", locks.Abbreviate(text))
-		}
-	}
-	text := q.Get("expect")
-	if s.group.Seats, err = strconv.Atoi(text); err != nil {
-		return locks.Usagef("gossip parameter expect=%q is not a number", locks.Abbreviate(text))
-	}
-	if err := s.group.Check(); err != nil {
-		return locks.Usagef("gossip URL: %v", err)
-	}
-	if n := len(s.seeds); n > s.group.Seats { // each is a seat
-		return locks.Usagef("gossip URL: it has %d hosts, and so more voters than expect=%d", n, s.group.Seats)
-	}
-	return nil
+	return all[0], nil
 }
 
-// setRank reads the parameters for a lock without votes.
+// setRank reads who leads.
 func (s *settings) setRank(q url.Values) (err error) {
-	if q.Get("longest") != "" {
-		return locks.Usagef("gossip URL: longest= is for locks with expect=")
-	}
 	switch rank := q.Get("rank"); rank {
 	case "", "age":
 	case "priority":
@@ -139,17 +109,15 @@ func (s *settings) setRank(q url.Values) (err error) {
 	default:
 		return locks.Usagef("gossip parameter rank=%q is neither age nor priority", locks.Abbreviate(rank))
 	}
-	s.least = 1
-	if text := q.Get("min"); text != "" {
-		if s.least, err = strconv.Atoi(text); err != nil || s.least < 1 {
-			return locks.Usagef("gossip parameter min=%q is not a number of members", locks.Abbreviate(text))
-		}
+	text := q.Get("min")
+	if text == "" {
+		return locks.Usagef("gossip URL: min= is missing: how many members a leader must see, itself among them; with more than half of the hosts, such as min=2 of 3, one part of a network that is cut has a leader, and with min=1 each part")
+	}
+	if s.least, err = strconv.Atoi(text); err != nil || s.least < 1 {
+		return locks.Usagef("gossip parameter min=%q is not a number of members", locks.Abbreviate(text))
 	}
 	return nil
 }
-
-// voting reports whether a lease needs votes.
-func (s *settings) voting() bool { return s.group.Seats > 0 }
 
 // parseKeys reads a file with keys.
 func parseKeys(contents [][]byte) (keys [][]byte, err error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/quorum/quoruminfo"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 )
@@ -32,6 +33,7 @@ var backends = [...]*backend.Info{
 	&consulinfo.Info,
 	&azblobinfo.Info,
 	&spannerinfo.Info,
+	&quoruminfo.Info,
 	&gossipinfo.Info,
 }
 

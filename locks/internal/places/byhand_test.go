@@ -39,11 +39,11 @@ var byHand = map[string]place{
 	"the changes":                   {in("CHANGELOG.md"), texts("`SCHEME`"), whole},
 	"its documentation":             {in("locks/backend/FOLDER/doc.go"), documentation, whole},
 	"its helper program":            {ofHelper("locks/backend/FOLDER/PROGRAM/main.go"), texts(`helper.Main("SCHEME", FOLDER.Open)`), whole},
-	"its conformance":               {in("locks/backend/FOLDER/conformance_test.go"), texts("lockstest.Run(", "Info.Abilities"), whole},
+	"its conformance":               {ofExclusion("locks/backend/FOLDER/conformance_test.go"), texts("lockstest.Run(", "Info.Abilities"), whole},
 	"its settings":                  {in("locks/backend/FOLDER/described_test.go"), texts("backendtest.Settings("), whole},
 	"its script":                    {in("testscripts/SCHEME.txtar"), texts("leaderrun "), whole},
 	"the faults it meets":           {in("faults/stores_linux_test.go"), texts(`backend: "FOLDER"`), whole},
-	"the fleet it serves":           {in("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
+	"the fleet it serves":           {ofExclusion("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
 	"its place in the bundle":       {ofHelper("testscripts/linked.txtar"), texts("-b SCHEME://"), whole},
 }
 
@@ -56,6 +56,16 @@ func in(file string) func(*backend.Info) string {
 func ofHelper(file string) func(*backend.Info) string {
 	return func(b *backend.Info) string {
 		if b.BuiltIn {
+			return ""
+		}
+		return about(b, file)
+	}
+}
+
+// ofExclusion returns a file for each backend that excludes others, as its tests check.
+func ofExclusion(file string) func(*backend.Info) string {
+	return func(b *backend.Info) string {
+		if b.ExcludesNobody {
 			return ""
 		}
 		return about(b, file)

@@ -39,16 +39,30 @@ func generated() map[string]map[string]string {
       own: {{range $i, $b := .}}{{if $i}}, {{end}}{{.Program}}{{end}}.
     suggests: [{{range $i, $b := .}}{{if $i}}, {{end}}{{.Program}}{{end}}]
 `,
+			"units": `{{range .}}{{if .Unit}}      - src: locks/backend/{{.Folder}}/{{.Program}}/{{.Unit}}
+        strip_parent: true
+        info: *info
+{{end}}{{end}}`,
 			"packages": `{{range $i, $b := .}}  - <<: *package
     id: {{.Program}}
     package_name: {{.Program}}
     ids: [{{.Program}}]
     description: |-
-      locks in {{.Product}} for leaderrun
+      locks in {{.Product}} for leaderrun{{if .ExcludesNobody}}, which exclude nobody{{end}}
       The helper program by which leaderrun takes locks from {{.Product}}.
     dependencies: [leaderrun]
     suggests: []
-{{if $i}}    contents: *documents
+{{if .Unit}}    contents:
+      - src: locks/backend/{{.Folder}}/{{.Program}}/{{.Unit}}
+        dst: /usr/lib/systemd/system/{{.Unit}}
+        file_info: *file
+      - src: bin/compressed/changelog.gz
+        dst: /usr/share/doc/{{"{{"}} .PackageName {{"}}"}}/changelog.gz
+        file_info: *file
+      - src: LICENSE
+        dst: /usr/share/doc/{{"{{"}} .PackageName {{"}}"}}/copyright
+        file_info: *file
+{{else if $i}}    contents: *documents
 {{else}}    contents: &documents
       - src: bin/compressed/changelog.gz
         dst: /usr/share/doc/{{"{{"}} .PackageName {{"}}"}}/changelog.gz

@@ -17,7 +17,7 @@ func tree() fs.FS { return os.DirFS("../../..") }
 
 // imaginary is a backend that does not exist.
 var imaginary = &backend.Info{
-	Scheme: "imaginary", Product: "Imaginary Store", Folder: "imaginary",
+	Scheme: "imaginary", Product: "Imaginary Store", Folder: "imaginary", Unit: "imaginary.service",
 	Params:    []backend.Param{{Name: "imagined"}},
 	Variables: []backend.Variable{{Name: "IMAGINARY_HOSTS"}},
 }

@@ -29,6 +29,7 @@ const (
 	Gossip    = module + "/locks/backend/gossip/leaderrun-gossip"
 	MySQL     = module + "/locks/backend/mysql/leaderrun-mysql"
 	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"
+	Quorum    = module + "/locks/backend/quorum/leaderrun-quorum"
 	Spanner   = module + "/locks/backend/spanner/leaderrun-spanner"
 	ZooKeeper = module + "/locks/backend/zookeeper/leaderrun-zk"
 	Subject   = module + "/faults/testdata/subject"

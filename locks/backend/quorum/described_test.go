@@ -1,0 +1,16 @@
+package quorum
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
+	"github.com/leaderrun/leaderrun/locks/backend/quorum/quoruminfo"
+)
+
+func TestSettingsAsDescribed(t *testing.T) {
+	t.Parallel()
+	backendtest.Settings(t, &quoruminfo.Info, "quorum://127.0.0.1,127.0.0.2", func(u *url.URL, getenv func(string) string) (any, error) {
+		return parse(u, getenv)
+	})
+}

@@ -1,0 +1,17 @@
+// Leaderrun-quorum is the helper program of leaderrun for the backend quorum, and with the word
+// voter, the standing voter of a host.
+package main
+
+import (
+	"os"
+
+	"github.com/leaderrun/leaderrun/locks/backend/quorum"
+	"github.com/leaderrun/leaderrun/locks/helper"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "voter" {
+		os.Exit(quorum.Voter(os.Args[2:]))
+	}
+	os.Exit(helper.Main("quorum", quorum.Open))
+}

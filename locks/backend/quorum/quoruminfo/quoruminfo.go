@@ -1,0 +1,42 @@
+// Package quoruminfo describes the backend quorum.
+package quoruminfo
+
+import (
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend"
+)
+
+// Info describes it.
+var Info = backend.Info{
+	Scheme:  "quorum",
+	Product: "the hosts themselves",
+	Folder:  "quorum",
+	Unit:    "leaderrun-voter.service",
+
+	URL:         "quorum://h1:7962,h2:7962,h3:7962?key-file=/etc/leaderrun/quorum.key",
+	HeldUntil:   "the lease ends",
+	Token:       "greatest that a majority of the voters has seen, + 1",
+	Order:       "none",
+	NotifiedBy:  "message of the voters",
+	Permissions: "UDP and TCP to each voter, and the key of key-file",
+	Limits:      "a voter must run on each host of the URL, 2 to 9; no lease is longer than 15s (longest=, at most 60s)",
+	Cost:        "one message to each voter, and an answer, per renewal; a voter takes some 10 MB",
+
+	Port: "7962",
+	Params: []backend.Param{
+		{Name: "key-file", Usage: "FILE with keys in base64, one a line; the first seals, all open", About: backend.User},
+		{Name: "longest", Usage: "DURATION that no lease exceeds; the same everywhere"},
+	},
+	Variables: []backend.Variable{
+		{Name: "LEADERRUN_QUORUM_HOSTS", About: backend.Address},
+	},
+	Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget},
+}
+
+// Longest is the longest lease, unless the URL says otherwise, and MaxLongest what it may say.
+const (
+	Longest    = 15 * time.Second
+	MaxLongest = time.Minute
+)
