@@ -23,7 +23,7 @@ HISTORY = $(CACHE)/repetitions
 
 # The race detector needs a C compiler.
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
-PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
+PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 freebsd/amd64
 
 .PHONY: help build bundle install generate test tests-raced tests-stores test-long faults fault-mutants mutants packages servers lint vet cross bench fuzz snapshot goreleaser compressed clean
 

@@ -17,13 +17,10 @@ var zsh string
 //go:embed leaderrun.fish
 var fish string
 
-//go:embed leaderrun.ps1
-var powershell string
-
 // Shells returns the names of the shells that have a script.
-func Shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
+func Shells() []string { return []string{"bash", "zsh", "fish"} }
 
 // Script returns the script of a shell, or "" if it has none.
 func Script(shell string) string {
-	return map[string]string{"bash": bash, "zsh": zsh, "fish": fish, "powershell": powershell}[shell]
+	return map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[shell]
 }

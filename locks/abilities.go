@@ -342,8 +342,7 @@ func IsPermanent(l Lock) bool {
 	return ok && p.Permanent()
 }
 
-// Carried is a Lock that is held as long as any process has a certain file open. On
-// Windows, a process that is given the file must call Carry.
+// Carried is a Lock that is held as long as any process has a certain file open.
 type Carried interface{ File() *os.File }
 
 // Carrier returns that file of l, or nil if l is not Carried.

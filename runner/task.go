@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -119,4 +120,15 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 
 // ends reports whether a signal that we receive must end the task. HUP ends it if its
 // terminal hangs up. Without a terminal, HUP asks a daemon to reload its configuration.
-func ends(sig os.Signal, detached bool) bool { return ending(sig) && !(detached && hangup(sig)) }
+func ends(sig os.Signal, detached bool) bool {
+	return ending(sig) && !(detached && sig == syscall.SIGHUP)
+}
+
+// ending reports whether a signal asks a process to end.
+func ending(sig os.Signal) bool {
+	switch sig {
+	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
+		return true
+	}
+	return false
+}

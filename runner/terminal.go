@@ -1,6 +1,9 @@
 package runner
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // A Terminal is the terminal that we were started on. We share it with the job, as a
 // shell shares it with us. Package terminal implements it.
@@ -47,3 +50,6 @@ func (s *supervisor) takeBack() {
 		s.sent, s.typed = died, !s.received[died]
 	}
 }
+
+// byKey reports whether a key of a terminal sends this signal to end a program.
+func byKey(sig os.Signal) bool { return sig == syscall.SIGINT || sig == syscall.SIGQUIT }

@@ -41,7 +41,7 @@ func Command(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  "completion",
 		Usage: "print a shell completion script",
-		Args:  "bash|zsh|fish|powershell",
+		Args:  "bash|zsh|fish",
 		Define: func() ([]options.Option, func(*options.Request) error) {
 			var cursor string
 			var quoted bool

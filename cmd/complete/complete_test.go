@@ -113,7 +113,7 @@ func TestCompletion(t *testing.T) {
 		{"-n git comm", "command 1", ""},
 		{"run git -", "command 1", ""},
 		{"help re", "words ", "resign release"},
-		{"completion ", "words ", "bash zsh fish powershell"},
+		{"completion ", "words ", "bash zsh fish"},
 		{"config ", "words ", "show"},
 		{"config show ", "command 2", ""},
 		{"config show -- gi", "command 3", ""},

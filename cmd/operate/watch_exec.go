@@ -29,10 +29,7 @@ func (p *operator) react(ctx context.Context, command proc.Command, c view.Chang
 	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
 	run.WaitDelay = reactGrace
 	run.Cancel = func() error { // the command may be in the middle of something
-		if run.Process.Signal(syscall.SIGTERM) == nil {
-			return nil
-		}
-		return run.Process.Kill() // as on Windows, which has no such signal
+		return run.Process.Signal(syscall.SIGTERM)
 	}
 	err := run.Run()
 	var exit *exec.ExitError

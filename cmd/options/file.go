@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
@@ -88,7 +87,7 @@ func openConfig(name string) (*config, error) {
 		c, err := loadConfig(file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-		case errors.Is(err, fs.ErrPermission) && file != systemConfig():
+		case errors.Is(err, fs.ErrPermission) && file != systemConfig:
 			hidden = file
 		case err != nil:
 			return nil, err
@@ -164,30 +163,18 @@ func readConfig(file string) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), err
 }
 
+// systemConfig is the file of all users of this machine.
+const systemConfig = "/etc/leaderrun/config.yaml"
+
 // defaultConfigs returns the files to look for, the user's first. As the XDG base
 // directory specification says, also on macOS, a relative $XDG_CONFIG_HOME is ignored.
 func defaultConfigs() (files []string) {
 	user := filepath.Join(os.Getenv("HOME"), ".config")
-	if runtime.GOOS == "windows" {
-		user = os.Getenv("AppData")
-	}
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		user = dir
 	}
-	for _, file := range []string{configIn(user), systemConfig()} {
-		if filepath.IsAbs(file) {
-			files = append(files, file)
-		}
+	if file := filepath.Join(user, "leaderrun", "config.yaml"); filepath.IsAbs(file) {
+		files = append(files, file)
 	}
-	return files
+	return append(files, systemConfig)
 }
-
-// systemConfig returns the file of all users of this machine.
-func systemConfig() string {
-	if runtime.GOOS == "windows" {
-		return configIn(os.Getenv("ProgramData"))
-	}
-	return configIn("/etc")
-}
-
-func configIn(dir string) string { return filepath.Join(dir, "leaderrun", "config.yaml") }

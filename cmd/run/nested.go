@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/cmd/options"
-	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner"
@@ -145,10 +144,5 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command, secr
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
 	s.env.Console.Drain()
 	signals.RestoreRTMIN()
-	exit, err := proc.Exec(command, n.inner) // on Unix it returns only an error
-	if err != nil {
-		return true, err
-	}
-	s.reported = true // it has run
-	return true, output.ExitWith(exit.Status())
+	return true, proc.Exec(command, n.inner)
 }

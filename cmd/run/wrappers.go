@@ -27,8 +27,8 @@ func Wrappers() []string {
 		"sudo", "systemd-run", "taskset", "time", "timeout", "toybox", "unshare", "uv", "xargs", "yarn"}
 }
 
-// program returns the base name of a command, without a version or the suffix of Windows:
-// python for /usr/bin/python3.11.
+// program returns the base name of a command, without a version, or the suffix that programs
+// of Windows have in WSL: python for /usr/bin/python3.11.
 func program(command string) string {
 	name := strings.TrimSuffix(filepath.Base(command), ".exe")
 	if bare := strings.TrimRight(name, "0123456789.-"); bare != "" {

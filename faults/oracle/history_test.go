@@ -14,7 +14,7 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, life := filepath.Join(dir, "trace"), filepath.Join(dir, "life")
-	text := `{"kind":"began","pid":3,"at":1}` + "\n" + `{"kind":"start","what":"job","token":7,"leaderrun":3,"at":5,"life":"` + filepath.ToSlash(life) + `"}` + "\n"
+	text := `{"kind":"began","pid":3,"at":1}` + "\n" + `{"kind":"start","what":"job","token":7,"leaderrun":3,"at":5,"life":"` + life + `"}` + "\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

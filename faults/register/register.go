@@ -1,5 +1,3 @@
-//go:build unix
-
 // Package register is a store protected by fencing tokens: a value that a job writes, and
 // that refuses a token lower than one it has seen.
 package register

@@ -12,7 +12,7 @@ func TestBegin(t *testing.T) {
 	t.Parallel()
 	p := stageFor(t, "fake", "file")
 	acquire := func(scheme string) int {
-		u := &url.URL{Scheme: scheme, Path: filepath.ToSlash(filepath.Join(t.TempDir(), "it"))}
+		u := &url.URL{Scheme: scheme, Path: filepath.Join(t.TempDir(), "it")}
 		l, err := p.Open(t.Context(), u, options())
 		if err != nil {
 			t.Fatal(err)

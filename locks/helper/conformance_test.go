@@ -17,7 +17,7 @@ import (
 // system.
 func linked(t *testing.T) []locks.Ability {
 	t.Helper()
-	l, err := file.Open(t.Context(), &url.URL{Scheme: "file", Path: filepath.ToSlash(t.TempDir())}, locks.Options{Name: "a"})
+	l, err := file.Open(t.Context(), &url.URL{Scheme: "file", Path: t.TempDir()}, locks.Options{Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func linked(t *testing.T) []locks.Ability {
 func build(t *testing.T) *Programs {
 	t.Helper()
 	dir := t.TempDir()
-	program := filepath.Join(dir, prefix+"file"+exe())
+	program := filepath.Join(dir, prefix+"file")
 	c := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./testdata/leaderrun-file")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -60,7 +60,7 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return &url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "locks"))}
+			return &url.URL{Scheme: "file", Path: filepath.Join(dir, "locks")}
 		},
 		Abilities:    linked(t),
 		ReportsStart: true,

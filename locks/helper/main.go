@@ -2,7 +2,9 @@ package helper
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/program/isolate"
@@ -58,4 +60,14 @@ func introduce(scheme string) int {
 	_, _ = fmt.Fprintf(to, "leaderrun-%s %s keeps locks in %[1]s for leaderrun, which starts it when needed.\n"+
 		"Run: leaderrun --backend %[1]s -- COMMAND\n", scheme, version.Number())
 	return status
+}
+
+// input returns standard input, read through the runtime's poller. A goroutine in a
+// blocking read occupies a processor until the scheduler takes it away, which more than
+// doubles the time of a round trip.
+func input() io.Reader {
+	if err := syscall.SetNonblock(0, true); err != nil {
+		return os.Stdin
+	}
+	return os.NewFile(0, os.Stdin.Name())
 }

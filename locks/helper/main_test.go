@@ -5,12 +5,16 @@ import (
 	"errors"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/file"
@@ -20,7 +24,7 @@ import (
 // TestMain runs the tests, or a helper: the test binary is also every helper, and is then
 // started under the name leaderrun-ROLE.
 func TestMain(m *testing.M) {
-	role, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), exe()), prefix)
+	role, ok := strings.CutPrefix(filepath.Base(os.Args[0]), prefix)
 	if !ok {
 		tester.Forget()
 		// With the race detector a program sleeps for a second before it ends.
@@ -56,7 +60,7 @@ func stageFor(t testing.TB, roles ...string) *Programs {
 	}
 	dir := t.TempDir()
 	for _, role := range roles {
-		if err := os.Symlink(self, filepath.Join(dir, prefix+role+exe())); err != nil {
+		if err := os.Symlink(self, filepath.Join(dir, prefix+role)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,3 +163,27 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+// alive reports whether anything of a process group is left.
+func alive(group int) bool { return !errors.Is(unix.Kill(-group, 0), unix.ESRCH) }
+
+func stopMyself() { _ = unix.Kill(unix.Getpid(), unix.SIGSTOP) }
+
+// inherited returns the open files that would survive an exec, except for the first
+// three.
+func inherited() (fds []int) {
+	names, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		panic(err)
+	}
+	for _, n := range names {
+		fd, _ := strconv.Atoi(n.Name())
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
+			fds = append(fds, fd)
+		}
+	}
+	return fds
+}
+
+// detach makes a command start in its own session, and so in its own process group.
+func detach(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -115,7 +114,7 @@ func (p *Programs) find(dirs []string, scheme string) (string, error) {
 // none does.
 func lookUp(dirs []string, name string) (string, error) {
 	for _, dir := range dirs {
-		path, err := trusted(filepath.Join(dir, prefix+name+exe()))
+		path, err := trusted(filepath.Join(dir, prefix+name))
 		if err == nil {
 			return path, nil
 		}
@@ -125,6 +124,20 @@ func lookUp(dirs []string, name string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// trusted returns the program that path names, with links resolved. It refuses one that
+// anybody except root and us could have put there, because a helper gets passwords and
+// the core acts on its word.
+func trusted(path string) (string, error) {
+	target, fi, err := trust.File(path)
+	if err != nil {
+		return "", err
+	}
+	if fi.Mode()&0o111 == 0 {
+		return "", errNoProgram
+	}
+	return target, nil
 }
 
 // errNoProgram: the file may not be executed.
@@ -153,9 +166,9 @@ func (p *Programs) dirs() []string {
 func installed(dirs []string) []string {
 	var schemes []string
 	for _, dir := range dirs {
-		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*"+exe())) // the pattern is valid
+		paths, _ := filepath.Glob(filepath.Join(dir, prefix+"*")) // the pattern is valid
 		for _, path := range paths {
-			scheme := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), prefix), exe())
+			scheme := strings.TrimPrefix(filepath.Base(path), prefix)
 			if _, err := trusted(path); isScheme(scheme) && (err == nil || errors.As(err, new(trust.Distrust))) {
 				schemes = append(schemes, scheme)
 			}
@@ -170,14 +183,6 @@ func isScheme(s string) bool {
 	return s != "" && s != MonitorName && !strings.ContainsFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+-.", r))
 	})
-}
-
-// exe returns the suffix of program files.
-func exe() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
 }
 
 var _ locks.Opener = (*Programs)(nil).Open

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ import (
 func put(t *testing.T, scheme string, mode os.FileMode) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
-	path = filepath.Join(dir, prefix+scheme+exe())
+	path = filepath.Join(dir, prefix+scheme)
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +33,7 @@ func TestFind(t *testing.T) {
 	first, path := put(t, "zk", 0o755)
 	second, _ := put(t, "zk", 0o755)
 	plainFile, _ := put(t, "zk", 0o644)
-	file := filepath.Join(first, "leaderrun-zk"+exe())
+	file := filepath.Join(first, "leaderrun-zk")
 	got, err := new(Programs).find([]string{t.TempDir(), filepath.Join(first, "none"), file, plainFile, first, second}, "zk")
 	if err != nil || got != path {
 		t.Errorf("got %q, %v; want %q", got, err, path)
@@ -101,7 +100,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("got %+v, want %q", p, path)
 		case p.Scheme == "etcd" && (p.Path != "" || p.Err == nil || p.Err.Error() != "the helper program leaderrun-etcd is not installed"):
 			t.Errorf("got %+v", p)
-		case p.Scheme == "loose" && runtime.GOOS != "windows" && (p.Path != "" || !errors.As(p.Err, new(trust.Distrust))):
+		case p.Scheme == "loose" && (p.Path != "" || !errors.As(p.Err, new(trust.Distrust))):
 			t.Errorf("got %+v", p)
 		}
 	}

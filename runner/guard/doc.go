@@ -11,9 +11,6 @@
 // If the guard dies or does not answer in time, leaderrun inherits its children, kills them,
 // and reports the failure.
 //
-// On Windows the job is what is in a Job Object, and the socket is a pipe; see [Client]
-// there.
-//
 // # Protocol
 //
 // The socket is a stream of frames. A frame has one byte for its kind, four bytes for the
@@ -21,14 +18,14 @@
 //
 //	leaderrun to guard
 //	W  the files of proc.OnDeath come with this frame; one byte says which: 1 hold,
-//	   2 release; on Windows the guard's handles of them follow, in eight bytes each
+//	   2 release
 //	O  what to do if leaderrun dies before it sends S: the message that releases, the files to
 //	   remove. W comes before it
 //	S  start: deadline, flags (1 the job gets the terminal, 2 its standard input is
 //	   the null device), path, arguments, environment, the message that releases,
 //	   the files to remove, the containment
 //	D  deadline: the moment, on the boot clock, at which the job is to be killed
-//	s  signal the first process's group (Windows: CTRL_BREAK)
+//	s  signal the first process's group
 //	t  stop: signal all of the job, and continue suspended processes
 //	K  kill all of the job
 //	A  a first part of what B contains; B has the rest
@@ -37,17 +34,17 @@
 //
 //	guard to leaderrun
 //	R  ready: the guard has all its threads. leaderrun sends no start before it. Until then,
-//	   the guard's standard error is the socket (not on Windows, which has no R)
+//	   the guard's standard error is the socket
 //	P  started: process id, tier, why no stronger one is used, path of the cgroup
 //	N  not started, because the job cannot be contained: why
-//	E  not started: errno, or the error code of Windows
+//	E  not started: errno
 //	D  a deadline is armed
 //	k  a kill was received
 //	T  the first process was suspended: by which signal
 //	X  the first process has ended: its wait status, and whether nothing is left
 //	G  nothing of the job is left
 //	p  health check started: process id
-//	e  health check not started: errno, or the error code of Windows
+//	e  health check not started: errno
 //	x  the health check has ended: its wait status
 //
 // A health check is a part of the job. There is one at most, so only an order that may come

@@ -47,3 +47,9 @@ func (g *Client) AwaitEnd() { <-g.child.ended }
 
 // Ended reports whether the guard's process has been reaped.
 func (g *Client) Ended() bool { return isClosed(g.child.ended) }
+
+// SetSweep sets the function by which leaderrun kills a job without its guard. The function
+// gets the known groups, and reports whether nothing is left.
+func (g *Client) SetSweep(f func(groups []int) (clean bool)) {
+	g.sweep = func(j *job) bool { return f(j.groups()) }
+}

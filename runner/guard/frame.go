@@ -99,6 +99,9 @@ func (f frame) number() (int64, error) {
 	return int64(binary.BigEndian.Uint64(f.body)), nil
 }
 
+// exitOf returns the Exit that the guard reports as n.
+func exitOf(n int64) proc.Exit { return proc.ExitOf(syscall.WaitStatus(n)) }
+
 // A task is the content of a start frame.
 type task struct {
 	killBy  clock.Instant

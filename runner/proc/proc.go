@@ -76,8 +76,7 @@ type Job interface {
 	// Exited is closed when the first process has ended. Others may be left.
 	Exited() <-chan struct{}
 	// Suspended receives the signal by which the first process was suspended. A signal that
-	// is not received before the next one may be dropped. Suspended is nil where this is
-	// unknown.
+	// is not received before the next one may be dropped.
 	Suspended() <-chan os.Signal
 	// Exit returns how the first process ended. It is valid once Exited is closed.
 	Exit() Exit

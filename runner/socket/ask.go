@@ -3,18 +3,11 @@ package socket
 import (
 	"crypto/rand"
 	"errors"
-	"io"
 	"os"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
-
-// A connection is one between client and server.
-type connection interface {
-	io.ReadWriteCloser
-	SetDeadline(time.Time) error
-}
 
 // Ask asks the first leaderrun in the variable, at one of its sockets after the other, and
 // blocks for at most about limit. Its error is that of the first socket.

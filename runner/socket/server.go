@@ -22,15 +22,9 @@ type Server struct {
 	key       []byte
 	dir       string // of the socket with a path; "": there is none
 	sockets   []string
-	listeners []listener
+	listeners []socket
 	end       context.CancelFunc // of all connections
 	done      sync.WaitGroup
-}
-
-// A listener accepts clients at one socket.
-type listener interface {
-	accept() (connection, error) // an error is final
-	io.Closer
 }
 
 // Serve starts a server, which calls answer for each client until Close.
@@ -75,7 +69,7 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.dir) // the job has tampered with it
 }
 
-func (s *Server) serve(ctx context.Context, l listener, clients chan struct{}) {
+func (s *Server) serve(ctx context.Context, l socket, clients chan struct{}) {
 	for {
 		client, err := l.accept()
 		if err != nil {
@@ -90,7 +84,7 @@ func (s *Server) serve(ctx context.Context, l listener, clients chan struct{}) {
 }
 
 // talk answers one client.
-func (s *Server) talk(ctx context.Context, client connection) {
+func (s *Server) talk(ctx context.Context, client *os.File) {
 	hangUp := func() { _ = client.Close() }
 	defer hangUp()
 	defer context.AfterFunc(ctx, hangUp)()

@@ -108,8 +108,6 @@
 // the members cannot write. There is no record and no request in such a directory, and
 // only root and the owner of a file can forget its lock.
 //
-// On Windows none of this is checked.
-//
 // # Limits
 //
 // One machine. A directory, or a lock file, on a file system that is not known to be
@@ -128,6 +126,4 @@
 // nobody notices. If the user has no inotify instance left
 // (fs.inotify.max_user_instances, often 128), nobody notices that a lock file was
 // deleted. If a disk hangs, Acquire waits until its context ends.
-//
-// The Windows version uses LockFileEx and is untested.
 package file

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Abilities implements [locks.Able]. It looks at the directory: see shared_unix.go. Only the
+// Abilities implements [locks.Able]. It looks at the directory: see shared.go. Only the
 // kernel knows the waiters. There is no Breaker: a lock ends with the processes that have its
 // file open, and if the file were deleted under a holder, two could hold the lock.
 func (l *Locker) Abilities(ctx context.Context) ([]locks.Ability, error) {
@@ -24,10 +24,7 @@ func (l *Locker) Abilities(ctx context.Context) ([]locks.Ability, error) {
 	if watches {
 		has = append(has, locks.CanWatch)
 	}
-	if canForget {
-		has = append(has, locks.CanForget)
-	}
-	return has, nil
+	return append(has, locks.CanForget), nil
 }
 
 // Inspect implements [locks.Inspector]. It names the file, for those who lock it with flock(1):

@@ -141,8 +141,8 @@ func (l *Locker) Lost() <-chan error { return l.lost }
 
 // File returns the open file that carries the lock, or nil if the lock is not held. A
 // process that is given the file, such as the guard, keeps the lock held until it has
-// closed the file or died, or until Release. It must not unlock the file; on Windows it
-// must call [locks.Carry]. Release and Close close the file.
+// closed the file or died, or until Release. It must not unlock the file. Release and Close
+// close the file.
 func (l *Locker) File() *os.File {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,9 +19,9 @@ var capitals = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPaddin
 // follows, which has one dot, at its start. Different names never collide, not even on a
 // file system that ignores case: letters are lower case, and after a "^" a name with
 // capitals encodes which letters they were, one bit per letter. "/" becomes "+"; ":"
-// becomes "=", for Windows; "#" becomes ",", because a shell may take it for a comment.
-// None of these four occurs in a lock's name. The stem has at most 245 bytes; most file
-// systems allow 255 with the suffix.
+// becomes "=", because FAT has no ":"; "#" becomes ",", because a shell may take it for a
+// comment. None of these four occurs in a lock's name. The stem has at most 245 bytes; most
+// file systems allow 255 with the suffix.
 func fileStem(name string) string {
 	file := make([]byte, len(name))
 	upper := make([]byte, (len(name)+7)/8)

@@ -6,7 +6,6 @@ import (
 	"os"
 	passwd "os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"unicode"
@@ -26,7 +25,7 @@ type place struct {
 }
 
 func (p place) String() string {
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(p.dir)}).String()
+	return (&url.URL{Scheme: "file", Path: p.dir}).String()
 }
 
 // whichPlace reads a file URL.
@@ -55,7 +54,7 @@ func whichDir(u *url.URL, getenv func(string) string) (place, error) {
 	case strings.ContainsFunc(u.Path, unicode.IsControl):
 		return place{}, usage("file URL: the path has a control character")
 	case u.Path != "":
-		return place{dir: localPath(u.Path)}, nil
+		return place{dir: filepath.Clean(u.Path)}, nil
 	}
 	return defaultPlace(getenv)
 }
@@ -70,12 +69,12 @@ func defaultPlace(getenv func(string) string) (place, error) {
 	if os.Geteuid() == 0 {
 		return place{dir: "/var/lib/leaderrun", parents: true}, nil
 	}
-	home := getenv(homeVar())
+	home := getenv("HOME")
 	if !isHome(home) {
 		home = passwordHome()
 	}
 	if !isHome(home) {
-		return place{}, usage(homeVar() + " does not name a home directory, so there is no default directory for locks; set " + dirVar + ", or write file:///dir")
+		return place{}, usage("HOME does not name a home directory, so there is no default directory for locks; set " + dirVar + ", or write file:///dir")
 	}
 	return place{dir: filepath.Join(home, ".local", "state", "leaderrun"), parents: true}, nil
 }
@@ -91,22 +90,6 @@ func passwordHome() string {
 		return ""
 	}
 	return u.HomeDir
-}
-
-func homeVar() string {
-	if runtime.GOOS == "windows" {
-		return "USERPROFILE"
-	}
-	return "HOME"
-}
-
-// localPath turns the path of a URL, which begins with a slash, into one of this system:
-// on Windows "/C:/dir" is C:\dir.
-func localPath(p string) string {
-	if runtime.GOOS == "windows" {
-		p = strings.TrimPrefix(p, "/")
-	}
-	return filepath.Clean(filepath.FromSlash(p))
 }
 
 func usage(what string) error { return &locks.UsageError{What: what} }

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -14,9 +13,6 @@ import (
 
 func TestWhichPlace(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the paths are for other systems")
-	}
 	home := place{dir: "/home/u/.local/state/leaderrun", parents: true}
 	noHome, nobody := "", home
 	if dir := passwordHome(); isHome(dir) {
@@ -80,7 +76,7 @@ func TestWhichPlace(t *testing.T) {
 func TestOpenTouchesNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "locks")
-	l, err := Open(t.Context(), &url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}, locks.Options{Name: "a"})
+	l, err := Open(t.Context(), &url.URL{Scheme: "file", Path: dir}, locks.Options{Name: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}

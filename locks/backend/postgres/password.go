@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -60,9 +59,6 @@ func exposed(c net.Conn) bool {
 // checkPasswordFile returns an error if the password comes from a file that others can read or
 // write. libpq ignores such a file, with a warning; the driver does not look.
 func (s *settings) checkPasswordFile(c *pgconn.Config) error {
-	if runtime.GOOS == "windows" { // which has no such bits
-		return nil
-	}
 	info, err := os.Stat(s.passfile)
 	if err != nil || info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0 {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +59,7 @@ func checkSecret(file string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // reading it says so
 	}
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 { // Windows has no such bits
+	if err == nil && info.Mode().Perm()&0o004 != 0 {
 		err = errors.New("it can be read by anyone")
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -77,9 +76,6 @@ func TestValue(t *testing.T) {
 // TestSecret reads a file with a secret, to which others have access or not.
 func TestSecret(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("files have no such modes")
-	}
 	file := filepath.Join(t.TempDir(), "password")
 	parse := func(contents [][]byte) (string, error) { return string(contents[0]), nil }
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {

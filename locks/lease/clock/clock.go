@@ -71,8 +71,7 @@ type Alarm interface {
 }
 
 // Boot is the machine's boot clock: on Linux CLOCK_MONOTONIC_RAW and the time in suspend,
-// CLOCK_MONOTONIC on macOS (where it runs during sleep) and the BSDs, the interrupt time on
-// Windows. It is a Waker.
+// CLOCK_MONOTONIC on macOS (where it runs during sleep) and the BSDs. It is a Waker.
 type Boot struct{}
 
 // Now reads the clock. It panics if the system has no such clock.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 const module = "github.com/leaderrun/leaderrun"
@@ -128,4 +129,16 @@ func (p *Programs) Remove() {
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)
 	}
+}
+
+// Status returns the exit status of a process as a shell shows it, or -1 if there is
+// none.
+func Status(s *os.ProcessState) int {
+	if s == nil {
+		return -1
+	}
+	if ws := s.Sys().(syscall.WaitStatus); ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return s.ExitCode()
 }

@@ -1,4 +1,0 @@
-package doctor
-
-// owner returns "": owners are not checked on Windows.
-func owner(string) string { return "" }

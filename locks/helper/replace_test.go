@@ -1,0 +1,154 @@
+package helper
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// held returns a lock that was granted, and the log of its backend.
+func held(t *testing.T, query string) (l *Lock, log string) {
+	t.Helper()
+	log = filepath.Join(t.TempDir(), "log")
+	l = start(t, "fake://h"+log+"?"+query+"&term=t1", options())
+	_, err := l.Acquire(t.Context(), true)
+	checkClass(t, "acquire", err, nil)
+	return l, log
+}
+
+// killed kills the helper, waits until it is gone, and returns its instance.
+func killed(t *testing.T, l *Lock) *instance {
+	t.Helper()
+	in := l.last()
+	in.process.kill()
+	eventually(t, "the helper is gone", func() bool { return isClosed(in.gone) })
+	return in
+}
+
+// TestAdopt kills a helper. Another must continue the term, and a process that had the
+// input of the first helper must be able to send it a release.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	l, log := held(t, "")
+	input, words := l.ReleaseMessage()
+	first := killed(t, l)
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrenew\n")
+	if pid := l.last().process.child.pid; !l.Keeps(pid) || l.Keeps(first.process.child.pid) {
+		t.Error("Keeps does not know the process that keeps the lock")
+	}
+	if _, err := input.Write(words); err != nil {
+		t.Errorf("write the release: %v", err)
+	}
+	eventually(t, "the lock is released", func() bool { return strings.HasSuffix(read(t, log), "release\n") })
+}
+
+// TestReuse checks that input for one helper is not read by the next.
+func TestReuse(t *testing.T) {
+	t.Parallel()
+	p, err := newPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for _, text := range []string{strings.Repeat("x", 5000), "yes\n"} {
+		p = p.reuse()
+		if _, err := p.w.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]byte, 10)
+	if n, err := p.r.Read(got); string(got[:n]) != "yes\n" || err != nil {
+		t.Errorf("the next helper reads %q, %v", got[:n], err)
+	}
+}
+
+// TestAdoptedUnasked checks that a replacement starts before the next renewal asks for
+// it.
+func TestAdoptedUnasked(t *testing.T) {
+	t.Parallel()
+	l, _ := held(t, "adopted=lost")
+	killed(t, l)
+	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+}
+
+// TestReleasedByAnother checks that a replacement can release the lock.
+func TestReleasedByAnother(t *testing.T) {
+	t.Parallel()
+	l, log := held(t, "")
+	killed(t, l)
+	checkClass(t, "release", l.Release(t.Context()), nil)
+	checkClass(t, "release again", l.Release(t.Context()), nil)
+	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrelease\n")
+}
+
+// killedWaiting kills the helper of an acquire that waits, and returns the acquire's error.
+func killedWaiting(t *testing.T, query string) (log string, err error) {
+	t.Helper()
+	log = filepath.Join(t.TempDir(), "log")
+	o, waits := options(), make(chan locks.Waiting, 10)
+	o.Waiting = func(w locks.Waiting) { waits <- w }
+	l := start(t, "fake://h"+log+"?waiting=1&acquire=hang&"+query, o)
+	done := make(chan error, 1)
+	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
+	receive(t, waits)
+	killed(t, l)
+	return log, receive(t, done)
+}
+
+// TestResume kills a helper that waits. Another must continue in its place.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	log, err := killedWaiting(t, "place=p1")
+	checkClass(t, "acquire", err, nil)
+	checkAsked(t, log, "open\ntry=false\nacquire\nopen\np1\nresume\ntry=false\ngo-on\n")
+}
+
+// TestNotResumed checks that an acquire fails if no other helper can continue it, and that a
+// helper that cannot work is not restarted over and over.
+func TestNotResumed(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]error{
+		"place=":                locks.ErrUnavailable,
+		"place=p1&resume=usage": locks.ErrUsage,
+		"place=p1&resume=panic": locks.ErrUnavailable,
+		"place=p1&go-on=lost":   locks.ErrLost,
+	} {
+		t.Run(fmt.Sprintf("%.30s", query), func(t *testing.T) {
+			t.Parallel()
+			_, err := killedWaiting(t, query)
+			checkClass(t, "acquire", err, want)
+		})
+	}
+}
+
+// TestNotAdopted checks that a lock whose term cannot be continued fails as it would
+// without a replacement, and that a helper that cannot work is not restarted over and
+// over.
+func TestNotAdopted(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]error{
+		"adopt=panic": locks.ErrUnavailable,
+		"adopt=usage": locks.ErrUsage,
+		"ttl=0s":      locks.ErrUnavailable, // the lock was lost with its helper
+		"term=":       locks.ErrUnavailable,
+	} {
+		t.Run(fmt.Sprintf("%.12s", query), func(t *testing.T) {
+			t.Parallel()
+			l, _ := held(t, query)
+			for i := range 3 {
+				dead := killed(t, l)
+				if dead.process.is(dead.process.child.pid) {
+					t.Error("Keeps accepts the process id of a dead helper, which may by now be the job's")
+				}
+				if i > 0 && l.last() != dead {
+					t.Error("a helper that has done nothing was replaced before the next request")
+				}
+				checkClass(t, "renew", l.Renew(t.Context()), want)
+			}
+		})
+	}
+}
