@@ -11,12 +11,6 @@ import (
 	"testing"
 )
 
-// The signals that freeze a process and let it continue.
-const (
-	PauseSignal  = syscall.SIGSTOP
-	ResumeSignal = syscall.SIGCONT
-)
-
 // dieWithParent makes the kernel kill the server when the test process dies.
 func dieWithParent(asNobody bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: credential(asNobody)}

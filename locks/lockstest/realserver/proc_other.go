@@ -7,12 +7,6 @@ import (
 	"testing"
 )
 
-// The signals that freeze a process and let it continue.
-const (
-	PauseSignal  = syscall.SIGSTOP
-	ResumeSignal = syscall.SIGCONT
-)
-
 // dieWithParent does nothing here: this system has no equivalent of Linux's death signal.
 // A server outlives a test process that is killed.
 func dieWithParent(asNobody bool) *syscall.SysProcAttr {

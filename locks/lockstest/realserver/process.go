@@ -126,16 +126,16 @@ func (p *Process) Kill() { p.TB.Helper(); p.end(syscall.SIGKILL) }
 // Pause freezes the server: connections stay and nothing answers.
 func (p *Process) Pause() {
 	p.TB.Helper()
-	p.signal(PauseSignal)
+	p.signal(syscall.SIGSTOP)
 	for end := time.Now().Add(Ready); !stopped(p.PID()); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			p.TB.Fatalf("%s does not stop on %v", p.Path, PauseSignal)
+			p.TB.Fatalf("%s does not stop on %v", p.Path, syscall.SIGSTOP)
 		}
 	}
 }
 
 // Resume ends a Pause.
-func (p *Process) Resume() { p.TB.Helper(); p.signal(ResumeSignal) }
+func (p *Process) Resume() { p.TB.Helper(); p.signal(syscall.SIGCONT) }
 
 // Log returns what the server has logged.
 func (p *Process) Log() string {

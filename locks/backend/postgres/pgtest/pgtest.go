@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -227,7 +228,7 @@ func (s *Server) Pause() {
 	s.Process.Pause()
 	s.frozen = s.children()
 	for _, p := range s.frozen {
-		_ = p.Signal(realserver.PauseSignal) // an error means that it has already ended
+		_ = p.Signal(syscall.SIGSTOP) // an error means that it has already ended
 	}
 }
 
@@ -235,7 +236,7 @@ func (s *Server) Pause() {
 func (s *Server) Resume() {
 	s.TB.Helper()
 	for _, p := range s.frozen {
-		_ = p.Signal(realserver.ResumeSignal)
+		_ = p.Signal(syscall.SIGCONT)
 	}
 	s.Process.Resume()
 }
