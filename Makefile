@@ -43,7 +43,8 @@ install: build ## into $(DESTDIR)$(PREFIX)
 	install -m 755 $(BIN)/leaderrun $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(BIN)/leaderrun-* $(DESTDIR)$(LIBEXEC)/
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|/usr/libexec/leaderrun|$(LIBEXEC)|' locks/backend/quorum/leaderrun-quorum/leaderrun-voter.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/leaderrun-voter.service
+	sed 's|/usr/libexec/leaderrun|$(LIBEXEC)|' locks/backend/quorum/leaderrun-quorum/leaderrun-voter.service >$(BIN)/voter.service
+	install -m 644 $(BIN)/voter.service $(DESTDIR)$(PREFIX)/lib/systemd/system/leaderrun-voter.service
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5/
@@ -95,7 +96,7 @@ test: packages servers ## every test, against real servers; installs what they n
 	@cat /proc/pressure/cpu /proc/pressure/io >bin/pressure 2>/dev/null || rm -f bin/pressure
 	export LEADERRUN_TEST_PROGRAMS=$$(mktemp -d) && trap 'rm -rf "$$LEADERRUN_TEST_PROGRAMS"; bin/again report' EXIT && $(RELEASED) -o "$$LEADERRUN_TEST_PROGRAMS/" . ./.../leaderrun-... ./faults/testdata/subject && \
 		{ $(MAKE) -k -j 2 tests-raced tests-stores || RACE=$(RACE) TAGS=$(TAGS) bin/again repeat; } && \
-		$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search)' ./runner/guard ./locks/backend/quorum/votes,true)
+		$(if $(RACE),$(GO_TEST) -timeout 10m -run '^Test(Elections|Search|Flaws)' ./runner/guard ./locks/backend/quorum/votes,true)
 
 test tests-raced tests-stores: export LEADERRUN_TEST_RECORDS = $(RECORDS)
 test: export LEADERRUN_TEST_HISTORY = $(HISTORY)
