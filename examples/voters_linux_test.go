@@ -97,8 +97,6 @@ func TestVoters(t *testing.T) {
 	v := newVoters(t, 3)
 	const first, second = "Zmlyc3QgZmlyc3QgZmlyc3QgZmlyc3QgZmlyc3QhISE=\n", "c2Vjb25kIHNlY29uZCBzZWNvbmQgc2Vjb25kIHNlYyE=\n"
 	v.recaps(v.play(0, first, v.url), `ok=\d+ +changed=[1-9]\d* +unreachable=0 +failed=0`)
-	// These machines forget which units are enabled.
-	v.recaps(v.play(0, first, v.url), `ok=\d+ +changed=1 +unreachable=0 +failed=0`)
 	for _, m := range v.machines {
 		if got := m.property("leaderrun-voter.service", "ActiveState"); got != "active" {
 			t.Errorf("the voter is %s", got)
@@ -140,8 +138,15 @@ func TestVoters(t *testing.T) {
 	}
 	votes(3)
 
-	for _, keys := range []string{first + second, second + first, second} {
-		v.recaps(v.play(0, keys, v.url), `ok=\d+ +changed=3 +unreachable=0 +failed=0`)
+	// The playbook does the first step, and nothing else but to enable the unit, which these
+	// machines forget.
+	v.recaps(v.play(0, first+second, v.url), `ok=\d+ +changed=3 +unreachable=0 +failed=0`)
+	votes(3)
+	for _, keys := range []string{second + first, second} {
+		for _, m := range v.machines {
+			start(t, m.command("sh", "-c", "printf %s '"+keys+"' >/etc/leaderrun/quorum.key")).exits(0)
+			m.systemctl(0, "restart", "leaderrun-voter.service")
+		}
 		votes(3)
 	}
 	if out := v.play(2, second, strings.Replace(v.url, v.names[2], "127.0.0.1", 1)); !strings.Contains(out, "docs/quorum.md says how to change that") {
