@@ -24,7 +24,7 @@ var units = map[string]string{"leaderrun-quorum": "leaderrun-voter.service"}
 
 // documents are in every archive.
 var documents = []string{"LICENSE", "README.md", "CHANGELOG.md", "man/leaderrun.1", "man/leaderrun-backends.7", "man/leaderrun.yaml.5",
-	"completions/leaderrun.bash", "completions/_leaderrun", "completions/leaderrun.fish", "completions/leaderrun.ps1", "leaderrun-voter.service"}
+	"completions/leaderrun.bash", "completions/_leaderrun", "completions/leaderrun.fish", "leaderrun-voter.service"}
 
 // checkArchives unpacks the archives, and runs the programs in them: the core must find
 // the helper programs in its own directory.
