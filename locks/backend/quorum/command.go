@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -64,10 +65,7 @@ func plain(groups []string, a slog.Attr) slog.Attr {
 
 func runVoter(args []string, log *slog.Logger) error {
 	flags := flag.NewFlagSet("voter", flag.ContinueOnError)
-	flags.Usage = func() {
-		_, _ = fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
-	}
+	flags.SetOutput(io.Discard) // an error is printed once
 	backend := os.Getenv("LEADERRUN_BACKEND")
 	flags.StringVar(&backend, "b", backend, "`URL` of the locks, as for leaderrun [$LEADERRUN_BACKEND]")
 	flags.StringVar(&backend, "backend", backend, "the same `URL`")
@@ -77,9 +75,12 @@ func runVoter(args []string, log *slog.Logger) error {
 	state := flags.String("state-dir", cmp.Or(os.Getenv("STATE_DIRECTORY"), "/var/lib/leaderrun-quorum"), "`DIRECTORY` for what must stay: the voter's id, its greatest token, records")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(os.Stdout)
+			_, _ = fmt.Fprint(os.Stdout, usage)
+			flags.PrintDefaults()
 			return err
 		}
-		return locks.Usagef("%v", err)
+		return locks.Usagef("%v; see leaderrun-quorum voter -h", err)
 	}
 	u, err := address(backend, *keys)
 	if err != nil || flags.NArg() > 0 {

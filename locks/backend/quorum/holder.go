@@ -3,6 +3,7 @@ package quorum
 import (
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -50,7 +51,7 @@ func (l *Lock) Record(ctx context.Context) ([]byte, error) {
 		return nil, l.fail(ctx, op, err)
 	}
 	if n := whole(v); n < l.settings.group.Majority() {
-		return nil, l.fail(ctx, op, fmt.Errorf("%w: %d of %d voters have all records; new ones must first reach most of the others", locks.ErrUnavailable, n, l.settings.group.Seats))
+		return nil, l.fail(ctx, op, wire.Outage(fmt.Errorf("%d of %d voters have all records; new ones must first reach most of the others", n, l.settings.group.Seats)))
 	}
 	if r := record(v.entries(about)); r != nil {
 		return []byte(r.Text), nil
@@ -79,11 +80,11 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	case not >= l.settings.group.Majority():
 		return l.fail(ctx, op, locks.LostError("a majority of the voters is not bound to us"))
 	case refusal != "":
-		return l.fail(ctx, op, fmt.Errorf("%w: a voter refuses: %s", locks.ErrUnavailable, refusal))
+		return l.fail(ctx, op, wire.Outage(fmt.Errorf("a voter refuses: %s", refusal)))
 	case err != nil:
 		return l.fail(ctx, op, err)
 	}
-	return l.fail(ctx, op, fmt.Errorf("%w: no majority of the voters has written it", locks.ErrUnavailable))
+	return l.fail(ctx, op, wire.Outage(errors.New("no majority of the voters has written it")))
 }
 
 // Break implements [locks.Breaker]. The voters refuse the term from now on, but stay bound to it
@@ -99,7 +100,7 @@ func (l *Lock) Break(ctx context.Context, token uint64) error {
 	case err != nil:
 		return l.fail(ctx, "break", err)
 	}
-	return l.fail(ctx, "break", fmt.Errorf("%w: no majority of the voters has done it", locks.ErrUnavailable))
+	return l.fail(ctx, "break", wire.Outage(errors.New("no majority of the voters has done it")))
 }
 
 // Forget implements [locks.Forgetter]. All voters must answer: one that has missed it would bring
@@ -123,11 +124,11 @@ func (l *Lock) Forget(ctx context.Context) error {
 	case done == all:
 		return nil
 	case refusal != "":
-		err = fmt.Errorf("%w: a voter refuses: %s", locks.ErrUnavailable, refusal)
+		err = wire.Outage(fmt.Errorf("a voter refuses: %s", refusal))
 	case not > 0:
 		err = &locks.HeldError{Status: locks.Status{Held: true}}
 	case err == nil:
-		err = fmt.Errorf("%w: all %d voters must do it, and %d have", locks.ErrUnavailable, all, done)
+		err = wire.Outage(fmt.Errorf("all %d voters must do it, and %d have", all, done))
 	}
 	return l.fail(ctx, "forget", err)
 }

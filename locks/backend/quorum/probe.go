@@ -154,7 +154,9 @@ func (v *view) findVoters(to *locks.Servers) {
 			to.Find("group", locks.LevelError, fmt.Sprintf("here it is %s, but at %s it is %s", wire.List(v.settings.names, v.settings.group), name, r.List), "write the same hosts and longest= everywhere; see the page on changing them")
 			continue
 		}
-		rate(r.Rate, name)
+		if r.Rate != nil {
+			rate(*r.Rate, name)
+		}
 		if r.Partial {
 			to.Find("records", locks.LevelWarning, name+" is new, and has not yet gathered the records of enough others", "see that the others run; it needs most of them once")
 		}

@@ -50,10 +50,10 @@ func (l *Lock) ask(ctx context.Context, call wire.Call, enough func(*view) bool)
 	if !v.majority() {
 		client.Resolve()
 	}
-	if ctx.Err() != nil {
-		return v, ctx.Err()
+	if err := v.lacks(); err != nil { // it says more than that the time is up
+		return v, err
 	}
-	return v, v.lacks()
+	return v, ctx.Err()
 }
 
 // counts reports whether a reply is of our group.
@@ -145,13 +145,13 @@ func (v *view) lacks() error {
 	case v.majority():
 		return nil
 	case foreign != "":
-		return fmt.Errorf("%w: %d of %d voters have answered, and others have another list of seats: %s", locks.ErrUnavailable, v.voted(), n, foreign)
+		return wire.Outage(fmt.Errorf("%d of %d voters have answered, and others have another list of seats: %s", v.voted(), n, foreign))
 	case starting > 0:
-		return fmt.Errorf("%w: %d of %d voters have just started, or cannot tell whether they alone have their seats, and do not vote yet", locks.ErrUnavailable, starting, n)
+		return wire.Outage(fmt.Errorf("%d of %d voters have just started, or cannot tell whether they alone have their seats, and do not vote yet", starting, n))
 	case failure != nil:
-		return fmt.Errorf("%w: no majority of the %d voters has answered: %d have; %w", locks.ErrUnavailable, n, v.voted(), failure)
+		return wire.Outage(fmt.Errorf("no majority of the %d voters has answered: %d have; %w", n, v.voted(), failure))
 	}
-	return fmt.Errorf("%w: no majority of the %d voters has answered: %d have", locks.ErrUnavailable, n, v.voted())
+	return wire.Outage(fmt.Errorf("no majority of the %d voters has answered: %d have; see that their key is the same", n, v.voted()))
 }
 
 // about returns the entry about the lock of a call.

@@ -13,5 +13,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "voter" {
 		os.Exit(quorum.Voter(os.Args[2:]))
 	}
-	os.Exit(helper.Main("quorum", quorum.Open))
+	status := helper.Main("quorum", quorum.Open)
+	if len(os.Args) > 1 && os.Args[1] != "--version" { // by hand
+		_, _ = os.Stdout.WriteString("On each host that votes, run: leaderrun-quorum voter --help\n")
+	}
+	os.Exit(status)
 }

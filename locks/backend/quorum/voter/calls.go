@@ -1,6 +1,7 @@
 package voter
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"hash/fnv"
@@ -68,9 +69,11 @@ func (v *Voter) describe() *wire.Reply {
 	}
 	r.Refused[0], r.Refused[1] = v.sealer.Refused()
 	if r.Opens > 0 && r.Why == "" {
-		r.Why = locks.Cut(v.resumed, 512)
+		r.Why = locks.Cut(cmp.Or(v.resumed, "the voter before it had just started"), 512)
 	}
-	r.Rate, _ = Rate()
+	if share, ok := Rate(); ok {
+		r.Rate = &share
+	}
 	return r
 }
 

@@ -38,6 +38,10 @@ const (
 	recent   = 3 * time.Minute
 )
 
+// doubts is how long a voter abstains after it has heard of a rival: until it must have heard again
+// of one that lives.
+const doubts = compares * 3 / 2
+
 // maxIDs is how many hosts of a seat, and how many runs of each, are remembered.
 const maxIDs = 4
 
@@ -107,7 +111,7 @@ func (v *Voter) rivals(ids []string) {
 		if now >= v.doubted {
 			v.c.Log.Error("does not vote: another voter claims the same seat; stop one of them", "seat", v.c.Names[v.c.Seat], "id", v.id(), "reason", "the other is "+id)
 		}
-		v.rival, v.doubted = id, now.Add(recent)
+		v.rival, v.doubted = id, now.Add(doubts)
 	}
 }
 

@@ -45,9 +45,9 @@ type kept struct {
 // maxLocks is how many locks a voter knows, and how many records it keeps.
 const maxLocks = 4096
 
-// reserved is how far the floor is ahead of the tokens, so that it is seldom written: an hour of
+// reserved is how far the floor is ahead of the tokens, so that it is seldom written: a minute of
 // milliseconds.
-const reserved = 60 * 60 * 1000
+const reserved = 60 * 1000
 
 // openState opens the directory, which is made if it is absent.
 func openState(dir string) (*state, error) {

@@ -85,7 +85,7 @@ type Reply struct {
 	Why     string        `json:"why,omitempty"` // it abstains, or grants nothing
 	Time    time.Time     `json:"time,omitzero"`
 	Refused [2]uint64     `json:"refused,omitzero"` // see Sealer.Refused
-	Rate    float64       `json:"rate,omitempty"`   // by how much its kernel corrects its clock, as a share
+	Rate    *float64      `json:"rate,omitempty"`   // by how much its kernel corrects its clock, as a share; nil: unknown
 	Seen    [][]string    `json:"seen,omitempty"`
 
 	Entry   *Entry   `json:"entry,omitempty"` // about the lock

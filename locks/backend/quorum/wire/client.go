@@ -54,7 +54,7 @@ type Client struct {
 func NewClient(ctx context.Context, n Net, sealer *Sealer, names []string, heard func(Packet)) (*Client, error) {
 	conn, err := n.ListenPacket()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+		return nil, Outage(err)
 	}
 	c := &Client{sealer: sealer, names: names, net: n, conn: conn, done: make(chan struct{}), at: make([][]netip.AddrPort, len(names)), failed: make([]error, len(names)), resolving: true}
 	go c.receive(heard)
@@ -205,7 +205,7 @@ func (c *Client) Call(ctx context.Context, seat int, call *Call) (*Reply, error)
 		if err == nil {
 			err = fmt.Errorf("%s has no address but loopback ones, where no other host is; see /etc/hosts", c.names[seat])
 		}
-		return nil, fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+		return nil, Outage(err)
 	}
 	type result struct {
 		reply *Reply
@@ -234,7 +234,7 @@ func (c *Client) Call(ctx context.Context, seat int, call *Call) (*Reply, error)
 func (c *Client) CallAt(ctx context.Context, addr netip.AddrPort, call *Call) (*Reply, error) {
 	conn, err := c.net.Dial(ctx, addr.String())
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
+		return nil, Outage(err)
 	}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
@@ -247,7 +247,7 @@ func (c *Client) CallAt(ctx context.Context, addr netip.AddrPort, call *Call) (*
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, fmt.Errorf("%w: %s: %w", locks.ErrUnavailable, addr, err)
+		return nil, Outage(fmt.Errorf("%s: %w", addr, err))
 	}
 	return reply, nil
 }
@@ -294,3 +294,10 @@ func (c *Client) CallAll(ctx context.Context, call *Call) iter.Seq2[int, Result]
 		}
 	}
 }
+
+// Outage makes an error a [locks.ErrUnavailable], with its own text.
+func Outage(err error) error { return outage{err} }
+
+type outage struct{ error }
+
+func (o outage) Unwrap() []error { return []error{locks.ErrUnavailable, o.error} }
