@@ -72,6 +72,10 @@ func do(line *options.Line, e *env.Env, empty bool) error {
 		}
 		for _, m := range options.Misspellings(os.Environ(), text) {
 			e.Console.Later(func(log *slog.Logger) {
+				if m.Instead != "" {
+					log.Warn("ignoring the variable of an option that leaderrun no longer has", "err", fmt.Errorf("%s; %s", m.Variable, m.Instead))
+					return
+				}
 				log.Warn("ignoring an unknown variable, which may be misspelled", "err", fmt.Errorf("%s; did you mean %s?", m.Variable, m.Near))
 			})
 		}

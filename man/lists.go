@@ -67,7 +67,7 @@ func variableList(all []options.Option) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return ".Bl -tag -width LEADERRUN_REQUIRE_CONTAINMENT -compact\n" + b.String() + ".El\n"
+	return ".Bl -tag -width LEADERRUN_HEALTH_START_PERIOD -compact\n" + b.String() + ".El\n"
 }
 
 // keyList lists the keys of a config file.

@@ -116,6 +116,9 @@ func (c *config) read(body ast.Node) error {
 func (c *config) option(s *section, key string, n *ast.MappingValueNode, options []string, other string) error {
 	if !slices.Contains(options, key) {
 		err := &locks.UsageError{What: "unknown key " + output.Quote(key), Near: locks.Nearest(key, append(slices.Clone(options), other))}
+		if instead := removed[key]; instead != "" {
+			return output.WithHint(c.fail(n.Key, "unknown key "+output.Quote(key)), instead)
+		}
 		return c.fail(n.Key, err.Error())
 	}
 	text, err := c.scalar(n.Value, key)

@@ -211,7 +211,7 @@ func (l *Line) unknown(shown string) error {
 	if c := l.Command; c.Early > 1 && (shown == "--lock" || shown == "-l") { // which most subcommands have
 		return output.WithHint(err, "name locks without an option: leaderrun "+c.Name+" "+c.Args)
 	}
-	return err
+	return hintInstead(err, strings.TrimPrefix(shown, "--"))
 }
 
 // A LackingValue says that the last argument is an option without its value.

@@ -33,7 +33,7 @@ type Values struct {
 
 	ShellCommand                      string
 	ScrubEnv, WaitChildren, NotifyJob bool
-	Containment, RequireContainment   Choice
+	Containment                       Choice
 
 	TTL, KillAfter         Duration
 	Takeover, OnRenewError Choice
@@ -101,9 +101,7 @@ func (v *Values) lockOptions() []Option {
 		{Name: "command", Common: true, Short: "c", Group: job, Value: &v.ShellCommand, From: NotInFile, Usage: "run `LINE` with $SHELL -c; requires --lock"},
 		{Name: "scrub-env", Group: job, Value: &v.ScrubEnv, Usage: "keep the backend's credentials out of the job's environment"},
 		{Name: "containment", Group: job, Value: v.Containment.Of(append([]string{"auto"}, tiers()...)...), Default: "auto",
-			Usage: "contain the job with `TIER`: pgroup, subreaper, pidns, cgroup, or auto, the best available except pidns"},
-		{Name: "require-containment", Group: job, Value: v.RequireContainment.Of(tiers()...),
-			Usage: "do not start the job with less than `TIER`: subreaper, pidns or cgroup"},
+			Usage: "contain the job with `TIER`: pgroup, subreaper, pidns, cgroup, or auto, the best available except pidns; what is not available is an error"},
 		{Name: "wait-children", Group: job, Value: &v.WaitChildren,
 			Usage: "wait for processes that the command leaves behind, instead of ending them"},
 

@@ -20,8 +20,8 @@ var told = []string{
 }
 
 // A Misspelling is a variable of the environment that nothing reads, and the one that is
-// probably meant.
-type Misspelling struct{ Variable, Near string }
+// probably meant; or the variable of an option that leaderrun had, and what to use instead.
+type Misspelling struct{ Variable, Near, Instead string }
 
 // Misspellings returns those of an environment. They would be ignored, and an ignored address
 // is that of another store. Another's backend may read variables that begin with its scheme.
@@ -37,8 +37,12 @@ func Misspellings(environ []string, backend string) (all []Misspelling) {
 		if names == nil { // seldom
 			names = variables()
 		}
+		if instead := insteadOf(name); instead != "" {
+			all = append(all, Misspelling{Variable: variable, Instead: instead})
+			continue
+		}
 		if near := locks.Nearest(name, names); near != "" && !slices.Contains(names, name) {
-			all = append(all, Misspelling{variable, ours + near})
+			all = append(all, Misspelling{Variable: variable, Near: ours + near})
 		}
 	}
 	return all

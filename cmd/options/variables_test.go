@@ -19,10 +19,12 @@ func TestMisspellings(t *testing.T) {
 		{"LEADERRUN_DIR=/d", "file", ""},
 		{"LEADERRUN_GCSS_BUCKET=x", "gcss://h", ""},
 		{"BACKENDS=x", "file", ""},
+		{"LEADERRUN_REQUIRE_CONTAINMENT=cgroup", "file", removed["require-containment"]},
+		{"LEADERRUN_REQUIRE_CONTAINMENT=", "file", ""},
 	} {
 		var got string
 		for _, m := range Misspellings([]string{"PATH=/bin", tt.set}, tt.backend) {
-			got += m.Near
+			got += m.Near + m.Instead
 		}
 		if got != tt.want {
 			t.Errorf("%+v: got %q", tt, got)

@@ -35,7 +35,6 @@ func (s *session) ineffective(r *options.Request) (refuse, warn []string) {
 		{name: "on-resign", set: o.OnResign != ""},
 		{name: "on-lost", set: o.OnLost != ""},
 		{name: "containment", set: o.Containment.Value != "auto"},
-		{name: "require-containment", set: o.RequireContainment.Value != ""},
 		{name: "wait-children", set: o.WaitChildren},
 		{name: "min-hold", set: o.MinHold.D > 0},
 		{name: "no-resign", set: o.NoResign},

@@ -13,10 +13,7 @@ import (
 
 // contain has a job contained as the options say, or returns an error.
 func (s *session) contain(job *guard.Client) error {
-	err := job.Contain(guard.Containment{
-		Use:   guard.Tier(strings.TrimPrefix(s.opt.Containment.Value, "auto")),
-		Least: guard.Tier(s.opt.RequireContainment.Value),
-	})
+	err := job.Contain(guard.Tier(strings.TrimPrefix(s.opt.Containment.Value, "auto")))
 	if err == nil {
 		return nil
 	}

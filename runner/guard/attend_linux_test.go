@@ -21,7 +21,7 @@ type crowd struct {
 func (*crowd) notify(chan<- os.Signal)                               {}
 func (*crowd) nothingLeft(g *guard) bool                             { return g.childless }
 func (*crowd) spawn(proc.Command, *syscall.SysProcAttr) (int, error) { return stormy, nil }
-func (c *crowd) container(Containment) (container, string, error)    { return c, "", nil }
+func (c *crowd) container(Tier) (container, string, error)           { return c, "", nil }
 
 func (c *crowd) wait(ws *syscall.WaitStatus) (int, error) {
 	if !isClosed(c.all) {

@@ -9,7 +9,7 @@ import (
 // Best returns the tier that a guard chooses by itself.
 func TestBest(t *testing.T) {
 	t.Parallel()
-	made, why, err := newContainer(Containment{}, cgroup.Home{})
+	made, why, err := makeContainer("", cgroup.Home{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type Client struct {
 	before map[int]uint64
 
 	clock       clock.Clock
-	containment Containment
+	containment Tier
 	patience    time.Duration // how long the guard may take to acknowledge a kill
 	startsCheck time.Duration // how long the guard may take to start a health check
 	pingPause   time.Duration // the pause between pings
@@ -65,17 +65,17 @@ func Begin(before map[int]uint64) *Client {
 
 // Contain chooses how the job is contained. It must be called before Start. It returns an
 // error if that is not possible here, and [proc.ErrForeign] if no containment is. Contain
-// waits for the guard unless c is the zero Containment.
-func (cl *Client) Contain(c Containment) error {
+// waits for the guard unless t is "".
+func (cl *Client) Contain(t Tier) error {
 	if err := proc.SeesUs(); err != nil {
 		return err
 	}
-	if err := c.check(); err != nil || c == (Containment{}) {
+	if err := t.check(); err != nil || t == "" {
 		return err
 	}
 	<-cl.ready
-	cl.containment = c
-	if c.Use != Pidns {
+	cl.containment = t
+	if t != Pidns {
 		return nil
 	}
 	cl.Close() // a namespace begins with its first process
@@ -114,7 +114,7 @@ func (cl *Client) launch() (err error) {
 		Files: files,
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	}
-	if cl.containment.Use == Pidns {
+	if cl.containment == Pidns {
 		namespaced(attr.Sys)
 	}
 	if cl.before == nil {
@@ -190,7 +190,7 @@ func (cl *Client) Start(c proc.Command, killBy clock.Instant) (proc.Job, error) 
 // visible returns the id of the first process as we see it. A guard in a pid namespace sees
 // another id.
 func (cl *Client) visible(pid int) int {
-	if cl.containment.Use == Pidns {
+	if cl.containment == Pidns {
 		return proc.ChildOf(cl.child.pid)
 	}
 	return pid

@@ -1,15 +1,12 @@
 package guard
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"syscall"
-
-	"github.com/leaderrun/leaderrun/runner/cgroup"
 )
 
-// A Tier is a way to contain a job, so that none of its processes can escape.
+// A Tier is a way to contain a job, so that none of its processes can escape; "" is the
+// strongest one available, except Pidns.
 type Tier string
 
 // The tiers, the weakest first.
@@ -31,14 +28,6 @@ const (
 // Tiers returns all tiers, the weakest first.
 func Tiers() []Tier { return []Tier{Pgroup, Subreaper, Pidns, Cgroup} }
 
-func (t Tier) weaker(than Tier) bool { return slices.Index(Tiers(), t) < slices.Index(Tiers(), than) }
-
-// A Containment says which tier to use.
-type Containment struct {
-	Use   Tier // "": the strongest one available, except Pidns
-	Least Tier // refuse a weaker one; "": refuse none
-}
-
 // A container contains a job as one tier does.
 type container interface {
 	tier() Tier
@@ -55,20 +44,6 @@ type container interface {
 	nothingLeft(g *guard) bool
 	// remove removes the container when the job is gone.
 	remove()
-}
-
-// newContainer makes the container that c asks for; a cgroup is made in home. If it is not of
-// the strongest tier, why says why not.
-func newContainer(c Containment, home cgroup.Home) (made container, why string, err error) {
-	made, why, err = makeContainer(c.Use, home)
-	if err == nil && made.tier().weaker(c.Least) {
-		made.remove()
-		err = errors.New(why)
-		if why == "" {
-			err = fmt.Errorf("the tier %s is weaker", made.tier())
-		}
-	}
-	return made, why, err
 }
 
 // groupContainer is [Pgroup].

@@ -12,6 +12,8 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
+// makeContainer makes a container of a tier; a cgroup is made in home. If "" was asked for, and
+// it is not of the strongest tier, why says why not.
 func makeContainer(use Tier, home cgroup.Home) (made container, why string, err error) {
 	switch use {
 	case Pgroup:
@@ -175,12 +177,10 @@ func killCgroup(path string) (empty bool) {
 	return !left && g.Remove() == nil
 }
 
-// check returns why a containment is not available, or nil.
-func (c Containment) check() error {
-	if c.Use != "" && c.Use.weaker(c.Least) {
-		return fmt.Errorf("the tier %s is weaker than %s", c.Use, c.Least)
-	}
-	if c.Use != Cgroup && (c.Use != "" || !Subreaper.weaker(c.Least)) {
+// check returns why a tier is not available, or nil. That of Pidns is seen when its guard is
+// started.
+func (t Tier) check() error {
+	if t != Cgroup {
 		return nil
 	}
 	g, err := cgroup.New()

@@ -10,7 +10,7 @@ import (
 )
 
 func makeContainer(use Tier, _ cgroup.Home) (container, string, error) {
-	return groupContainer{}, "", Containment{Use: use}.check()
+	return groupContainer{}, "", use.check()
 }
 
 func namespaced(*syscall.SysProcAttr) {}
@@ -19,9 +19,9 @@ func cgroupPath(container) string { return "" }
 
 func killCgroup(string) bool { return true }
 
-// check returns why a containment is not available, or nil.
-func (c Containment) check() error {
-	if c.Use != "" && c.Use != Pgroup || c.Least != "" && c.Least != Pgroup {
+// check returns why a tier is not available, or nil.
+func (t Tier) check() error {
+	if t != "" && t != Pgroup {
 		return errors.New("this system has only the tier pgroup")
 	}
 	return nil

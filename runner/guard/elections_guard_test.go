@@ -26,7 +26,7 @@ func (l *leaderrun) starter() (proc.Starter, error) {
 	})
 
 	g := &Client{
-		ready: make(chan struct{}), conn: l.line, clock: l, containment: Containment{Use: Pgroup},
+		ready: make(chan struct{}), conn: l.line, clock: l, containment: Pgroup,
 		patience: killPatience, startsCheck: checkPatience, pingPause: pingPause,
 		child: &child{ended: make(chan struct{})}, hello: func() error { return nil },
 		sweep: func(*job) bool { return l.sweep(m) },
@@ -92,7 +92,7 @@ func (m *model) exit() {
 
 func (m *model) notify(c chan<- os.Signal) { m.signal = c }
 
-func (m *model) container(Containment) (container, string, error) { return m, "", nil }
+func (m *model) container(Tier) (container, string, error) { return m, "", nil }
 
 func (m *model) spawn(c proc.Command, _ *syscall.SysProcAttr) (int, error) {
 	if !m.gate() {

@@ -110,7 +110,7 @@ type task struct {
 	message []byte
 	remove  []string
 
-	containment Containment
+	containment Tier
 }
 
 func (t task) frame() frame {
@@ -124,8 +124,7 @@ func (t task) frame() frame {
 	}
 	b = appendCommand(append(b, flags), t.command)
 	b = appendTexts(appendText(b, string(t.message)), t.remove)
-	b = appendText(b, string(t.containment.Use))
-	return frame{kindStart, appendText(b, string(t.containment.Least))}
+	return frame{kindStart, appendText(b, string(t.containment))}
 }
 
 func (f frame) task() (t task, err error) {
@@ -135,7 +134,7 @@ func (f frame) task() (t task, err error) {
 	t.command = b.command()
 	t.tty, t.command.NoInput = flags&startsForeground != 0, flags&startsWithoutInput != 0
 	t.message, t.remove = []byte(b.text()), b.texts()
-	t.containment = Containment{Tier(b.text()), Tier(b.text())}
+	t.containment = Tier(b.text())
 	if b.short || len(b.rest) > 0 || flags >= startsUnknown {
 		return task{}, errFrame
 	}

@@ -20,7 +20,7 @@ func inEachTier(t *testing.T, test func(*testing.T, *guard.Client, guard.Tier)) 
 		t.Run(string(tier), func(t *testing.T) {
 			t.Parallel()
 			g := begin(t)
-			if err := g.Contain(guard.Containment{Use: tier}); err != nil {
+			if err := g.Contain(tier); err != nil {
 				t.Skip(err)
 			}
 			test(t, g, tier)

@@ -15,7 +15,7 @@ type host interface {
 	clock.Clock
 	// notify arranges that c receives a signal when a child has ended.
 	notify(c chan<- os.Signal)
-	container(Containment) (made container, why string, err error)
+	container(Tier) (made container, why string, err error)
 	spawn(proc.Command, *syscall.SysProcAttr) (pid int, err error)
 	// wait is like [proc.Wait].
 	wait(*syscall.WaitStatus) (pid int, err error)
@@ -29,8 +29,8 @@ type machine struct {
 
 func (machine) notify(c chan<- os.Signal) { signal.Notify(c, syscall.SIGCHLD) }
 
-func (m machine) container(c Containment) (made container, why string, err error) {
-	return newContainer(c, m.home)
+func (m machine) container(use Tier) (made container, why string, err error) {
+	return makeContainer(use, m.home)
 }
 
 func (machine) spawn(c proc.Command, attr *syscall.SysProcAttr) (pid int, err error) {

@@ -32,7 +32,7 @@ func (s *storm) notify(c chan<- os.Signal) {
 		}
 	}()
 }
-func (s *storm) container(Containment) (container, string, error) { return s, "", nil }
+func (s *storm) container(Tier) (container, string, error) { return s, "", nil }
 func (s *storm) spawn(proc.Command, *syscall.SysProcAttr) (int, error) {
 	close(s.started)
 	return stormy, nil

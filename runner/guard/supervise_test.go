@@ -114,7 +114,7 @@ func (s *supervisor) run(args []string) int {
 	}
 	g := guard.Begin(before)
 	defer g.Close()
-	if err := g.Contain(guard.Containment{Use: guard.Tier(s.tier)}); err != nil {
+	if err := g.Contain(guard.Tier(s.tier)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 125
 	}

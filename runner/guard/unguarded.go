@@ -40,7 +40,7 @@ func (j *job) sweep() (clean bool) {
 	path := j.cgroup()
 	empty := path == "" || killCgroup(path) // first, as it kills all at once
 	tree := proc.Tree{Exclude: j.isNotOfJob}
-	if j.client.containment.Use == Pgroup { // a process that has left the groups has left the job
+	if j.client.containment == Pgroup { // a process that has left the groups has left the job
 		tree.Groups = j.groups()
 	}
 	j.killGroups()

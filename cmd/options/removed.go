@@ -1,0 +1,29 @@
+package options
+
+import (
+	"strings"
+
+	"github.com/leaderrun/leaderrun/cmd/output"
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// removed maps options that leaderrun had to what to use instead.
+var removed = map[string]string{
+	"require-containment": "use --containment TIER: the job is not started with less",
+}
+
+// hintInstead adds to an error about an unknown option or key what to use instead, if
+// leaderrun had it once.
+func hintInstead(err *locks.UsageError, name string) error {
+	instead, had := removed[name]
+	if !had {
+		return err
+	}
+	err.Near = "" // what resembles it is something else
+	return output.WithHint(err, instead)
+}
+
+// insteadOf returns what to use instead of a variable, without LEADERRUN_, or "".
+func insteadOf(variable string) string {
+	return removed[strings.ToLower(strings.ReplaceAll(variable, "_", "-"))]
+}
