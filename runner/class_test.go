@@ -47,8 +47,6 @@ func TestEventClasses(t *testing.T) {
 		"loss": {func(r *rig) {
 			r.at(time.Second, func() { r.server.evict(); r.lost <- locks.ErrLost })
 		}, "lost/lost killed/lost"},
-		"stop on failure": {func(r *rig) { r.c.StopOnFailure, r.renew = true, failing(1, 1) },
-			"renew_failed/unavailable lost/unavailable signalled/unavailable"},
 		"release fails": {func(r *rig) {
 			r.job.begin, r.release = runs(seconds(2), 0), reply{err: errors.New("odd")}
 		}, "release_failed/error"},

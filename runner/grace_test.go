@@ -75,7 +75,6 @@ func TestLossInALongGrace(t *testing.T) {
 	}{
 		"taken":   {func(r *rig) { r.at(seconds(4), r.server.evict) }, seconds(6), []string{"2s signal TERM", "6s kill", "6s exit"}},
 		"silence": {func(r *rig) { r.renew = silentAfter(1) }, seconds(15.985), []string{"2s signal TERM", "15.985s kill", "15.985s exit"}},
-		"failure": {func(r *rig) { r.c.StopOnFailure, r.renew = true, failing(1, 1) }, seconds(8), []string{"2s signal TERM", "3s signal TERM", "8s kill", "8s exit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

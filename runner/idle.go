@@ -44,7 +44,6 @@ func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beat *heartbeat
 			t.sent = sig
 			return &SignalError{sig}
 		}
-	case <-t.lease.failed: //nolint:errcheck // there is no job to stop
 	case request := <-t.requests:
 		return t.resignFor(request)
 	case <-t.lease.done:

@@ -26,7 +26,6 @@ type lease struct {
 	report reporter
 	job    atomic.Pointer[proc.Job] // the one that runs, or nil
 	done   <-chan struct{}          // closed when the lease has ended
-	failed chan error               // receives failed renewals, but no loss
 	taken  atomic.Pointer[string]   // who says to take the lock away, and why; nil: nobody
 }
 
@@ -38,7 +37,7 @@ func newLease(kept *keepalive.Lease, c *Config, report reporter) *lease {
 	if c.Signal == syscall.Signal(0) { // nothing is sent before KILL, so there is nothing to wait for
 		fitting.Grace = 0
 	}
-	return &lease{kept: kept, clock: c.Clock, timing: fitting, report: report, done: kept.Done(), failed: make(chan error, 1)}
+	return &lease{kept: kept, clock: c.Clock, timing: fitting, report: report, done: kept.Done()}
 }
 
 // expiry returns E as of now: until then, the lease is ours for certain. Each renewal
@@ -127,11 +126,4 @@ func (l *lease) onRenewal(n keepalive.Renewal, renewed func(keepalive.Renewal)) 
 	}
 	left := n.Deadline.Sub(n.Done).Milliseconds()
 	l.report.emit(event.Event{Kind: event.RenewFailed, Class: ClassOf(n.Err), Reason: n.Err.Error(), LeftMS: &left})
-	if errors.Is(n.Err, locks.ErrLost) {
-		return // done is closed, and lost says why
-	}
-	select {
-	case l.failed <- n.Err:
-	default: // the supervisor has not received an earlier one yet
-	}
 }

@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -155,44 +153,25 @@ func (r *rig) busy(from, to time.Duration) {
 	r.send(from, syscall.SIGUSR2)
 }
 
-// If the lock is lost for certain, the job is killed at once, without a signal before, even with
-// StopOnFailure.
+// If the lock is lost for certain, the job is killed at once, without a signal before.
 func TestDefiniteLoss(t *testing.T) {
-	for _, stop := range []bool{false, true} {
-		t.Run(fmt.Sprint("renewal/", stop), func(t *testing.T) {
-			often(t, func(t *testing.T, r *rig) {
-				r.c.StopOnFailure = stop
-				r.at(seconds(4), r.server.evict)
-				r.busy(seconds(5.5), seconds(6.5))
-				exit, err := r.run()
-				r.failed(exit, err, locks.ErrLost)
-				r.did(ran(seconds(6.5), "5.5s signal USR2", "6.5s kill", "6.5s exit")...)
-			})
+	t.Run("renewal", func(t *testing.T) {
+		often(t, func(t *testing.T, r *rig) {
+			r.at(seconds(4), r.server.evict)
+			r.busy(seconds(5.5), seconds(6.5))
+			exit, err := r.run()
+			r.failed(exit, err, locks.ErrLost)
+			r.did(ran(seconds(6.5), "5.5s signal USR2", "6.5s kill", "6.5s exit")...)
 		})
-		t.Run(fmt.Sprint("watch/", stop), func(t *testing.T) {
-			often(t, func(t *testing.T, r *rig) {
-				r.c.StopOnFailure = stop
-				r.job.on = deaf
-				r.at(seconds(7.5), func() { r.server.evict(); r.lost <- locks.ErrLost })
-				exit, err := r.run()
-				r.failed(exit, err, locks.ErrLost)
-				r.did(ran(seconds(7.5), "7.5s kill", "7.5s exit")...)
-			})
+	})
+	t.Run("watch", func(t *testing.T) {
+		often(t, func(t *testing.T, r *rig) {
+			r.job.on = deaf
+			r.at(seconds(7.5), func() { r.server.evict(); r.lost <- locks.ErrLost })
+			exit, err := r.run()
+			r.failed(exit, err, locks.ErrLost)
+			r.did(ran(seconds(7.5), "7.5s kill", "7.5s exit")...)
 		})
-	}
-}
-
-func TestStopOnFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.c.StopOnFailure = true
-		r.renew = failing(2, 2) // and all is well again
-		r.job.on = deaf
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		if !errors.Is(err, errDown) {
-			t.Errorf("got error %v, want one that wraps %v", err, errDown)
-		}
-		r.did(ran(seconds(11), "6s signal TERM", "11s kill", "11s exit")...)
 	})
 }
 

@@ -81,11 +81,6 @@ func TestEvents(t *testing.T) {
 				"20.985s exited pid=4711 code=137", "20.985s released"}},
 		{"eviction", func(r *rig) { r.at(seconds(4), r.server.evict) },
 			[]string{acquired, started, "~ 6s renew_failed left=11985: lost", "6s lost: lost", "6s killed: the lease is lost", "6s exited pid=4711 code=137"}},
-		{"stop on failure", func(r *rig) { r.c.StopOnFailure, r.renew = true, failing(1, 1) },
-			[]string{acquired, started,
-				`3s renew_failed left=11985: acquire "nightly" on model: connection refused`,
-				`3s lost: lost: acquire "nightly" on model: connection refused`,
-				"3s signalled TERM: a renewal failed", "3s exited pid=4711 code=143", "3s released"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -43,7 +43,6 @@ type Config struct {
 	ConnectTimeout time.Duration  // with Try, bounds the whole campaign
 	Timing         timing.Timing
 	Signal         os.Signal // sent first when leadership cannot be kept
-	StopOnFailure  bool      // signal at the first failed renewal
 	WaitChildren   bool      // let processes that the first one leaves behind end by themselves
 	ScrubEnv       bool      // keep the backend's credentials from the job
 

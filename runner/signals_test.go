@@ -209,19 +209,6 @@ func TestLossInTheGrace(t *testing.T) {
 	})
 }
 
-// A failed renewal also counts when the job is already being ended.
-func TestStopOnFailureInTheGrace(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.c.StopOnFailure = true
-		r.renew = failing(1, 1)
-		r.job.on = deaf
-		r.send(seconds(1), syscall.SIGINT)
-		exit, err := r.run()
-		r.failed(exit, err, locks.ErrLost)
-		r.did(ran(seconds(6), "1s signal INT", "3s signal TERM", "6s kill", "6s exit")...)
-	})
-}
-
 // A job that cannot be signalled is killed after the grace.
 func TestSignalFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

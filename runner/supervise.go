@@ -101,10 +101,6 @@ func (s *supervisor) supervise() {
 			s.begin(err)
 		case sig := <-s.task.signals:
 			s.pass(sig)
-		case err := <-s.lease.failed:
-			if s.c.StopOnFailure && s.lose(err) {
-				s.stop(s.c.Signal, "a renewal failed", s.lease.timing.Grace)
-			}
 		case <-lost:
 			lost = nil
 			s.lose(s.lease.lost())
@@ -270,17 +266,16 @@ func (s *supervisor) end(why error, grace time.Duration) {
 	s.stop(s.c.Signal, why.Error(), grace)
 }
 
-// lose notes why leadership is lost. It reports whether that was unknown before.
-func (s *supervisor) lose(err error) bool {
+// lose notes why leadership is lost, unless that is known.
+func (s *supervisor) lose(err error) {
 	if s.lost != nil {
-		return false
+		return
 	}
 	if !errors.Is(err, locks.ErrLost) {
 		err = fmt.Errorf("%w: %w", locks.ErrLost, err)
 	}
 	s.lost = err
 	s.task.report.emit(event.Event{Kind: event.Lost, Class: ClassOf(err), Reason: err.Error()})
-	return true
 }
 
 // pass handles a signal that we received. The first one that ends us starts the grace;

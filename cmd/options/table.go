@@ -35,9 +35,9 @@ type Values struct {
 	ScrubEnv, WaitChildren, NotifyJob bool
 	Containment                       Choice
 
-	TTL, KillAfter         Duration
-	Takeover, OnRenewError Choice
-	Signal                 Signal
+	TTL, KillAfter Duration
+	Takeover       Choice
+	Signal         Signal
 
 	OncePer                    string
 	OncePerAttempt             bool
@@ -109,8 +109,6 @@ func (v *Values) lockOptions() []Option {
 		{Name: "signal", Common: true, Short: "s", Group: losing, Value: &v.Signal, Default: "TERM", Usage: "send `SIG` to ask the job to end; 0 sends KILL at once"},
 		{Name: "kill-after", Common: true, Short: "k", Group: losing, Value: v.KillAfter.Limit(1, math.MaxInt64, "more than 0, which would mean never, as with timeout(1)"), Default: timing.KillAfter.String(),
 			Usage: "send KILL `DURATION` after the signal; when the lease is about to end, after a third of the ttl if that is less"},
-		{Name: "on-renew-error", Group: losing, Value: v.OnRenewError.Of("retry", "stop"), Default: "retry",
-			Usage: "when a renewal fails, do `WHAT`: retry while the lease allows, or stop the job at once"},
 	}
 }
 

@@ -29,7 +29,6 @@ func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config
 		ConnectTimeout: s.opt.ConnectTimeout.D,
 		Timing:         s.opt.Timing(),
 		Signal:         s.opt.Signal.Signal,
-		StopOnFailure:  s.opt.OnRenewError.Value == "stop",
 		ScrubEnv:       s.opt.ScrubEnv,
 		WaitChildren:   s.opt.WaitChildren,
 		Splay:          s.splay(),

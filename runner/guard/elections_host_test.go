@@ -146,7 +146,6 @@ func (l *leaderrun) config() runner.Config {
 		ConnectTimeout: 5 * time.Second,
 		Timing:         l.w.timing,
 		Signal:         syscall.SIGTERM,
-		StopOnFailure:  l.w.hasty,
 		Signals:        l.signals,
 		Starter:        l.starter,
 		Clock:          l,

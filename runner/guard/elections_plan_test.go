@@ -66,7 +66,6 @@ type plan struct {
 	ppm      []int64 // the error of each boot clock
 	storePPM int64
 	timing   timing.Timing
-	hasty    bool // signal at the first failed renewal
 	lax      bool // the store renews a lease that has run out, if nobody has another
 	extends  bool // the store extends leases when it restarts
 	// jittery says that the runner makes random pauses, which the seed does not decide: it
@@ -83,7 +82,7 @@ func newPlan(seed uint64) plan {
 	p := plan{
 		seed: seed, hosts: 3 + r.IntN(3), storePPM: ppm(r),
 		timing: timing.New(ttl, timing.KillAfter),
-		hasty:  r.IntN(4) == 0, lax: r.IntN(2) == 0, extends: r.IntN(2) == 0, jittery: r.IntN(3) == 0,
+		lax:    r.IntN(2) == 0, extends: r.IntN(2) == 0, jittery: r.IntN(3) == 0,
 		length: 20 * ttl,
 	}
 	for range p.hosts {
@@ -123,8 +122,8 @@ const (
 
 func (p plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d hosts of %v ppm, a store of %d ppm, %+v, hasty %v, lax %v, extends %v, jittery %v, wakes %v",
-		p.hosts, p.ppm, p.storePPM, p.timing, p.hasty, p.lax, p.extends, p.jittery, p.wakes)
+	fmt.Fprintf(&b, "%d hosts of %v ppm, a store of %d ppm, %+v, lax %v, extends %v, jittery %v, wakes %v",
+		p.hosts, p.ppm, p.storePPM, p.timing, p.lax, p.extends, p.jittery, p.wakes)
 	for _, f := range p.planned {
 		fmt.Fprintf(&b, "\n\t%v", f)
 	}
