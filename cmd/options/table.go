@@ -31,9 +31,9 @@ type Values struct {
 	Conflict       Number
 	ConnectTimeout Duration
 
-	ShellCommand                      string
-	ScrubEnv, WaitChildren, NotifyJob bool
-	Containment                       Choice
+	ShellCommand           string
+	ScrubEnv, WaitChildren bool
+	Containment            Choice
 
 	TTL, KillAfter Duration
 	Takeover       Choice
@@ -139,8 +139,6 @@ func (v *Values) serviceOptions() []Option {
 			Usage: "after `N` failures in a row, give up the lock so that another host can try (default: never)"},
 		{Name: "no-resign", Group: group, Value: &v.NoResign, Usage: "refuse requests of leaderrun resign"},
 		{Name: "advertise", Group: group, Value: &v.Advertise, Usage: "publish `TEXT`, such as an address, for whoever asks who holds the lock: status, watch and /leader show it"},
-		{Name: "notify-job", Group: group, Value: &v.NotifyJob,
-			Usage: "let the job, not leaderrun, send READY=1 to systemd; requires NotifyAccess=all in its unit"},
 		{Name: "priority", Group: group, Value: v.Priority.in("number", -1000, 1000),
 			Usage: "waiters with a greater `N` get the lock first (" + known.Queues() + "); set it in all runs of a lock, or in none; not with --slots (default: none)"},
 	}

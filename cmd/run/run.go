@@ -263,7 +263,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	defer service.manager.Close()
 
 	c.Command = command
-	c.Command.Env = notify.JobEnvironment(command.Env, s.opt.NotifyJob)
+	c.Command.Env = notify.JobEnvironment(command.Env)
 	c.Open = func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
 		lock, err := s.open(ctx, backend, logger, c.RunID, waiting)
 		if err == nil && !locks.IsPermanent(lock) { // a death without a release would cost a ttl

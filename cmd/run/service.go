@@ -31,8 +31,6 @@ import (
 // systemd does not require that in a unit of Type=notify. But in a unit of another type, a
 // standby is "active" from the start, and silence would get it killed.
 //
-// With --notify-job the job sends READY=1 itself, and all else stays the same.
-//
 // With --restart or --rejoin the unit stays active after the first start, even while we
 // wait again: only STATUS= shows that. STOPPING=1 comes when leaderrun itself ends, and
 // until then we feed the watchdog, whatever happens to a job.
@@ -44,15 +42,10 @@ const (
 	extendEvery = 10 * time.Second
 )
 
-// jobStart is systemd's default for TimeoutStartSec=. It is how long a job may take to send
-// READY=1 itself, because the wait has used up the time of its unit.
-const jobStart = 90 * time.Second
-
 // A service is a run as its service manager sees it.
 type service struct {
 	manager *notify.Manager // nil: there is none
 	lock    string
-	job     bool // the job sends READY=1, not we
 	lasts   bool // we may go on after the end of a job
 
 	mu       sync.Mutex
@@ -64,7 +57,6 @@ func newService(v *options.Values, logger *slog.Logger) *service {
 	s := &service{
 		manager: notify.FromEnvironment(os.Environ(), os.Getpid(), logger),
 		lock:    v.Lock,
-		job:     v.NotifyJob,
 		lasts:   v.Rejoin || v.Restart.Value != "no",
 	}
 	s.manager.Tell(status("waiting for lock %q", s.lock))
@@ -102,13 +94,10 @@ func (s *service) started(status string) {
 	first := !s.active
 	s.active = true
 	s.mu.Unlock()
-	switch {
-	case !first:
-		s.manager.Tell(status)
-	case s.job:
-		s.manager.Tell(status, extend(jobStart))
-	default:
+	if first {
 		s.manager.Tell(status, "READY=1")
+	} else {
+		s.manager.Tell(status)
 	}
 }
 

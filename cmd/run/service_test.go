@@ -52,22 +52,19 @@ func TestServiceMessages(t *testing.T) {
 	exited := event.Event{Kind: event.Exited}
 	tests := []struct {
 		name   string
-		job    bool
 		events []event.Event
 		want   []string
 	}{
-		{"waiting", false, []event.Event{
+		{"waiting", []event.Event{
 			{Kind: event.Unavailable, Reason: "connection refused"},
 			{Kind: event.Waiting, Reason: "held by bob"},
 			{Kind: event.Acquired},
 		}, []string{`STATUS=waiting for lock "nightly": connection refused`, `STATUS=waiting for lock "nightly", held by bob`}},
-		{"ready", false, []event.Event{started, exited}, []string{"STATUS=leading as host/1/a with token 7 | READY=1"}},
-		{"the job sends READY=1", true, []event.Event{started},
-			[]string{"STATUS=leading as host/1/a with token 7 | EXTEND_TIMEOUT_USEC=90000000"}},
-		{"lost", false, []event.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
-		{"signalled", true, []event.Event{signalled, killed}, []string{"STATUS=stopping with TERM: leaderrun received it | STOPPING=1"}},
-		{"killed", false, []event.Event{killed}, []string{"STATUS=stopping: the grace is over | STOPPING=1"}},
-		{"a hostile holder", false, []event.Event{
+		{"ready", []event.Event{started, exited}, []string{"STATUS=leading as host/1/a with token 7 | READY=1"}},
+		{"lost", []event.Event{lost, signalled, killed}, []string{"STATUS=stopping: leadership was lost: no renewal was acknowledged in time | STOPPING=1"}},
+		{"signalled", []event.Event{signalled, killed}, []string{"STATUS=stopping with TERM: leaderrun received it | STOPPING=1"}},
+		{"killed", []event.Event{killed}, []string{"STATUS=stopping: the grace is over | STOPPING=1"}},
+		{"a hostile holder", []event.Event{
 			{Kind: event.Waiting, Reason: "held by x\nREADY=1\n" + strings.Repeat("y", 5000)},
 		}, []string{`STATUS=waiting for lock "nightly", held by x\nREADY=1\n` + strings.Repeat("y", 200-len(`waiting for lock "nightly", held by x`)-len("?READY=1?")) + "…"}},
 	}
@@ -75,7 +72,6 @@ func TestServiceMessages(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s, received := testService(t)
-			s.job = test.job
 			for _, e := range test.events {
 				s.event(e)
 			}

@@ -15,13 +15,13 @@ const (
 	processVariable  = "WATCHDOG_PID"
 )
 
-// JobEnvironment returns the environment of a process that we start. It lacks the watchdog,
-// which is always ours. It lacks the socket unless that is shared: if both of us sent
-// READY=1, the manager could not know who is ready.
-func JobEnvironment(env []string, shared bool) []string {
+// JobEnvironment returns the environment of a process that we start. It lacks the watchdog and
+// the socket, which are ours: if both of us sent READY=1, the manager could not know who is
+// ready.
+func JobEnvironment(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
-		return key == intervalVariable || key == processVariable || key == socketVariable && !shared
+		return key == intervalVariable || key == processVariable || key == socketVariable
 	})
 }
 

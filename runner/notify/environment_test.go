@@ -38,13 +38,9 @@ func TestWatchdog(t *testing.T) {
 func TestJobEnvironment(t *testing.T) {
 	t.Parallel()
 	ours := []string{"HOME=/", "NOTIFY_SOCKET=/s", "WATCHDOG_USEC=1", "NOTIFY_SOCKETS=1", "WATCHDOG_PID=1", "ODD"}
-	for shared, want := range map[bool][]string{
-		false: {"HOME=/", "NOTIFY_SOCKETS=1", "ODD"},
-		true:  {"HOME=/", "NOTIFY_SOCKET=/s", "NOTIFY_SOCKETS=1", "ODD"},
-	} {
-		if got := JobEnvironment(ours, shared); !slices.Equal(got, want) {
-			t.Errorf("shared %t: got %q, want %q", shared, got, want)
-		}
+	want := []string{"HOME=/", "NOTIFY_SOCKETS=1", "ODD"}
+	if got := JobEnvironment(ours); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if ours[1] != "NOTIFY_SOCKET=/s" {
 		t.Error("our own environment was changed")
