@@ -13,10 +13,8 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/runner"
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A watching is one use of leaderrun watch.
@@ -24,7 +22,6 @@ type watching struct {
 	*operator
 	all      bool
 	format   options.Choice
-	exec     string
 	interval options.Duration
 }
 
@@ -34,9 +31,7 @@ func watchCommand(e *env.Env) *options.Command {
 		return []options.Option{
 			p.opt.As("lock", "`NAME` of the lock (default: all)"),
 			allOption(&w.all),
-			options.Format(&w.format, "", "print changes as `FORMAT`: lines or json, one line per change, or live, a table kept up to date (default: live on a terminal, else lines)", "live", "lines", "json"),
-			{Name: "exec", Group: "Output", Value: &w.exec, From: options.Arguments,
-				Usage: "run `CMD` after each change, one at a time, with LEADERRUN_EVENT and other variables set"},
+			options.Format(&w.format, "", "print changes as `FORMAT`, one line per change: lines or json (default: on a terminal a table that is kept up to date, else lines)", "lines", "json"),
 			intervalOption(&w.interval, "2s"),
 		}, func(*options.Request) error { return w.watch() }
 	})
@@ -50,16 +45,7 @@ func intervalOption(interval *options.Duration, def string) options.Option {
 
 // watch follows the locks until a signal ends us or the output has no reader any more.
 func (w *watching) watch() error {
-	switch {
-	case w.format.Value == "live" && w.exec != "":
-		return locks.Usagef("--exec cannot be used with -o live: use -o lines")
-	case w.format.Value == "live" && !output.CanDraw(w.env.Out):
-		return locks.Usagef("-o live needs a terminal: use -o lines")
-	}
-	seen, end, err := w.watcher()
-	if err != nil {
-		return err
-	}
+	seen, end := w.watcher()
 	v, err := w.see(w.all, "leaderrun watch")
 	if err != nil {
 		return err
@@ -84,33 +70,24 @@ func (w *watching) watch() error {
 
 // watcher returns a function that shows what each look has seen, in the way that the options
 // ask for, and one that ends this.
-func (w *watching) watcher() (seen func(context.Context, []view.Lock, []view.Change) error, end func(), err error) {
-	if w.format.Value == "live" || w.format.Value == "" && w.exec == "" && output.CanDraw(w.env.Out) {
+func (w *watching) watcher() (seen func(context.Context, []view.Lock, []view.Change) error, end func()) {
+	if w.format.Value == "" && output.CanDraw(w.env.Out) {
 		f := w.env.Out.(*os.File) // because it is a terminal
 		live := &view.Live{Stopped: env.Stops(), Stop: env.Stop, Board: &view.Board{
 			Out: f, Title: "leaderrun watch " + known.RedactText(w.opt.Backend), Style: w.style(false),
 			Size: func() (int, int) { columns, rows, _ := output.Screen(f); return columns, rows },
 		}}
-		return live.Seen, live.End, nil
-	}
-	var command proc.Command
-	if w.exec != "" {
-		if command, err = options.CommandOf("--exec", w.exec); err != nil {
-			return nil, nil, err
-		}
+		return live.Seen, live.End
 	}
 	seen = func(ctx context.Context, _ []view.Lock, changes []view.Change) error {
 		for _, c := range changes {
 			if err := printChange(ctx, w.env.Out, c, w.format.Value); err != nil {
 				return err
 			}
-			if w.exec != "" && !c.First() {
-				w.react(ctx, command, c)
-			}
 		}
 		return nil
 	}
-	return seen, func() {}, nil
+	return seen, func() {}
 }
 
 func printChange(ctx context.Context, w io.Writer, c view.Change, format string) error {

@@ -94,7 +94,8 @@ func (o *Option) check(source, text string) error {
 	copied := reflect.New(reflect.TypeOf(value).Elem())
 	copied.Elem().Set(reflect.ValueOf(value).Elem())
 	if err := copied.Interface().(cli.Generic).Set(text); err != nil {
-		return locks.Usagef("%s: %v", source, err)
+		err := locks.Usagef("%s: %v", source, err)
+		return hintInstead(err, o.Name+"="+text)
 	}
 	return nil
 }

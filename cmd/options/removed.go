@@ -7,8 +7,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// removed maps options that leaderrun had to what to use instead.
+// removed maps options that leaderrun had, or a value of one, to what to use instead.
 var removed = map[string]string{
+	"exec":                "leaderrun watch -o json | while read -r change; do …; done",
+	"output=live":         "on a terminal, leaderrun watch is the live screen: omit -o",
 	"notify-job":          "leaderrun sends READY=1 when the job has started: omit the option",
 	"on-renew-error":      "renewals are retried for as long as the lease allows; use a shorter --ttl to stop sooner",
 	"require-containment": "use --containment TIER: the job is not started with less",

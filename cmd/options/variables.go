@@ -15,7 +15,6 @@ const ours = "LEADERRUN_"
 var told = []string{
 	"TOKEN", "LOCK_NAME", "HOLDER", "SOCKET", "SLOT",
 	"HOOK", "REASON", "LEADER", "EXIT_STATUS",
-	"EVENT", "STATE", "PREVIOUS",
 	"LIBEXEC",
 }
 
