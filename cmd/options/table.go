@@ -49,9 +49,9 @@ type Values struct {
 	RestartDelay, RestartMaxDelay Duration
 	GiveUpAfter, Priority         Number
 
-	HealthCmd, HealthHTTP, HealthTCP                 string
-	HealthInterval, HealthTimeout, HealthStartPeriod Duration
-	HealthRetries                                    Number
+	HealthCmd, HealthHTTP, HealthTCP  string
+	HealthInterval, HealthStartPeriod Duration
+	HealthRetries                     Number
 
 	OnStandby, OnElected, OnResign, OnLost string // each a command
 	HookTimeout                            Duration
@@ -151,8 +151,7 @@ func (v *Values) healthOptions() []Option {
 		{Name: "health-cmd", Group: group, Value: &v.HealthCmd, Usage: "give up the lock when `CMD` keeps failing"},
 		{Name: "health-http", Common: true, Group: group, Value: &v.HealthHTTP, Usage: "give up the lock when `URL` keeps failing; an answer other than 2xx or 3xx is a failure"},
 		{Name: "health-tcp", Group: group, Value: &v.HealthTCP, Usage: "give up the lock when `HOST:PORT` keeps refusing connections"},
-		{Name: "health-interval", Group: group, Value: v.HealthInterval.Positive(), Default: "30s", Usage: "check every `DURATION`"},
-		{Name: "health-timeout", Group: group, Value: v.HealthTimeout.Positive(), Default: "30s", Usage: "a check fails if it takes longer than `DURATION`"},
+		{Name: "health-interval", Group: group, Value: v.HealthInterval.Positive(), Default: "30s", Usage: "check every `DURATION`; a check that takes longer fails"},
 		{Name: "health-retries", Group: group, Value: v.HealthRetries.in("number", 1, 1_000_000), Default: "3", Usage: "the job is unhealthy after `N` failures in a row"},
 		{Name: "health-start-period", Group: group, Value: &v.HealthStartPeriod,
 			Usage: "ignore failures in the job's first `DURATION`, until a check succeeds"},

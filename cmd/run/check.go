@@ -21,7 +21,7 @@ func (s *session) check(r *options.Request) error {
 	}
 	// How to check, but not what, is an error only on the command line: elsewhere it is a
 	// default.
-	how := slices.ContainsFunc([]string{"health-interval", "health-timeout", "health-retries", "health-start-period"}, r.Given)
+	how := slices.ContainsFunc([]string{"health-interval", "health-retries", "health-start-period"}, r.Given)
 	switch {
 	case s.opt.OncePer != "" && s.opt.Slots.Given: // an error whatever their sources: without --slots it is another lock
 		return locks.Usagef("--once-per and --slots contradict each other: runs are recorded per lock, not per slot")

@@ -9,7 +9,6 @@ import (
 func (s *session) health() (*health.Config, error) {
 	health := &health.Config{
 		Interval:    s.opt.HealthInterval.D,
-		Timeout:     s.opt.HealthTimeout.D,
 		Retries:     s.opt.HealthRetries.N,
 		StartPeriod: s.opt.HealthStartPeriod.D,
 	}

@@ -15,8 +15,7 @@ import (
 // A Config says how to check a job.
 type Config struct {
 	Command     proc.Command  // exits with 0 if all is well; it is a part of the job, and its Env is added to the job's
-	Interval    time.Duration // from the start, or the end of a check, to the next check
-	Timeout     time.Duration // a check that takes longer is killed, and has failed
+	Interval    time.Duration // from the start, or the end of a check, to the next check; a check that takes longer is killed, and has failed
 	Retries     int           // this many failures in a row make the job unhealthy
 	StartPeriod time.Duration // during it, failures before the first success do not count
 }
@@ -94,7 +93,7 @@ func (w *Watch) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	timer := clock.NewTimer(w.clock, w.clock.Now().Add(w.c.Timeout))
+	timer := clock.NewTimer(w.clock, w.clock.Now().Add(w.c.Interval))
 	defer timer.Stop()
 	select {
 	case <-check.Done():
@@ -103,7 +102,7 @@ func (w *Watch) check(ctx context.Context) error {
 		}
 		return nil
 	case <-timer.C:
-		err = fmt.Errorf("no result after %v", w.c.Timeout)
+		err = fmt.Errorf("no result after %v", w.c.Interval)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

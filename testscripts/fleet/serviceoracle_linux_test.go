@@ -21,7 +21,7 @@ const (
 	little = 3 * time.Second
 	// detection is how long two failed health checks, and the end of the service,
 	// take.
-	detection = 3 * time.Second
+	detection = 4 * time.Second
 	// lastPause is the longest time until a leaderrun asks a server again that was down.
 	lastPause = 5 * time.Second
 )
