@@ -27,7 +27,7 @@ func TestPasswordIn(t *testing.T) {
 		"postgres://h:1/d?a=b&password=secret&c": "secret",
 		"-bhost=db password=secret":              "host=db password=secret",
 		"--backend=toy://h?x=secret":             "secret",
-		"--health-http=http://h/?token=secret":   "secret",
+		"--health=http://h/?token=secret":        "secret",
 		"-betcd://h?key=/f&new=secret":           "secret",
 		"-betcd://h?key=/f":                      "",
 		"a=1; b=2":                               "",

@@ -34,7 +34,7 @@ func (t *typed) value(ctx context.Context, o *options.Option, prefix, part strin
 	switch o.Name {
 	case "config", "log-file", "events", "metrics-file":
 		return completion{kind: "files", what: prefix}
-	case "on-standby", "on-elected", "on-resign", "on-lost", "health-cmd":
+	case "on-standby", "on-elected", "on-resign", "on-lost", "health":
 		if prefix == "" {
 			return commandAt(len(t.before))
 		}

@@ -79,7 +79,7 @@ func TestCompletionFromConfig(t *testing.T) {
 
 // freeText lists the options whose values cannot be completed.
 var freeText = []string{"id", "slots", "wait", "conflict-exit-code", "connect-timeout", "command", "ttl", "kill-after", "splay",
-	"min-hold", "max-runtime", "restart-delay", "restart-max-delay", "give-up-after", "priority", "health-http", "health-tcp",
+	"min-hold", "max-runtime", "restart-delay", "restart-max-delay", "give-up-after", "priority",
 	"health-interval", "health-retries", "health-start-period", "hook-timeout", "metrics-listen",
 	"interval", "reason", "timeout", "cursor", "advertise", "if-token"}
 

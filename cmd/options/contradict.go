@@ -20,10 +20,7 @@ var contradictions = []struct{ a, b, why string }{
 	{"rejoin", "wait", "--rejoin and -w contradict each other: --rejoin waits again and again, -w gives up"},
 	{"once-per", "rejoin", "--once-per and --rejoin contradict each other: --once-per runs the job once, --rejoin again and again"},
 	{"once-per", "restart", "--once-per and --restart always contradict each other: --once-per runs the job once, --restart always again and again"},
-	{"health-cmd", "health-http", oneHealth}, {"health-cmd", "health-tcp", oneHealth}, {"health-http", "health-tcp", oneHealth},
 }
-
-const oneHealth = "use only one of --health-cmd, --health-http and --health-tcp"
 
 // dependents maps an option to the one that makes no sense without it, and is dropped
 // with it.

@@ -11,6 +11,9 @@ import (
 var removed = map[string]string{
 	"exec":                "leaderrun watch -o json | while read -r change; do …; done",
 	"output=live":         "on a terminal, leaderrun watch is the live screen: omit -o",
+	"health-cmd":          "use --health CMD",
+	"health-http":         "use --health URL",
+	"health-tcp":          "use --health tcp://HOST:PORT",
 	"health-timeout":      "the interval is the limit: use --health-interval",
 	"notify-job":          "leaderrun sends READY=1 when the job has started: omit the option",
 	"on-renew-error":      "renewals are retried for as long as the lease allows; use a shorter --ttl to stop sooner",

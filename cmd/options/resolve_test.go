@@ -74,8 +74,6 @@ func TestResolve(t *testing.T) {
 		{"LEADERRUN_REJOIN=true LEADERRUN_ONCE_PER=day", "--nonblock -- a", "backend=one://top nonblock=true once-per=day verbose=1 -- a"},
 		{"LEADERRUN_RESTART=always LEADERRUN_GIVE_UP_AFTER=3", "--once-per=day -- a", "backend=one://top wait=1h once-per=day verbose=1 -- a"},
 		{"LEADERRUN_RESTART=on-failure LEADERRUN_GIVE_UP_AFTER=3", "--once-per=day -- a", "backend=one://top wait=1h once-per=day restart=on-failure give-up-after=3 verbose=1 -- a"},
-		{"LEADERRUN_HEALTH_CMD=x LEADERRUN_HEALTH_TCP=y", "--health-http=z -- a", "backend=one://top wait=1h health-http=z verbose=1 -- a"},
-		{"LEADERRUN_HEALTH_CMD=x LEADERRUN_HEALTH_TCP=y", "-- a", "error: use only one of --health-cmd, --health-http and --health-tcp"},
 	} {
 		t.Run(tt.vars+" "+tt.args, func(t *testing.T) {
 			t.Setenv("LEADERRUN_CONFIG", file)

@@ -49,7 +49,7 @@ type Values struct {
 	RestartDelay, RestartMaxDelay Duration
 	GiveUpAfter, Priority         Number
 
-	HealthCmd, HealthHTTP, HealthTCP  string
+	Health                            string
 	HealthInterval, HealthStartPeriod Duration
 	HealthRetries                     Number
 
@@ -144,13 +144,12 @@ func (v *Values) serviceOptions() []Option {
 	}
 }
 
-// The options about health have the names that Docker uses.
+// The options about how to check health have the names that Docker uses.
 func (v *Values) healthOptions() []Option {
 	const group = "Health of the job"
 	return []Option{
-		{Name: "health-cmd", Group: group, Value: &v.HealthCmd, Usage: "give up the lock when `CMD` keeps failing"},
-		{Name: "health-http", Common: true, Group: group, Value: &v.HealthHTTP, Usage: "give up the lock when `URL` keeps failing; an answer other than 2xx or 3xx is a failure"},
-		{Name: "health-tcp", Group: group, Value: &v.HealthTCP, Usage: "give up the lock when `HOST:PORT` keeps refusing connections"},
+		{Name: "health", Common: true, Group: group, Value: &v.Health,
+			Usage: "give up the lock when `WHAT` keeps failing; an http:// or https:// URL must answer with 2xx or 3xx, tcp://HOST:PORT must accept connections, and anything else is a command"},
 		{Name: "health-interval", Group: group, Value: v.HealthInterval.Positive(), Default: "30s", Usage: "check every `DURATION`; a check that takes longer fails"},
 		{Name: "health-retries", Group: group, Value: v.HealthRetries.in("number", 1, 1_000_000), Default: "3", Usage: "the job is unhealthy after `N` failures in a row"},
 		{Name: "health-start-period", Group: group, Value: &v.HealthStartPeriod,

@@ -35,8 +35,8 @@ func (s *session) check(r *options.Request) error {
 		return output.WithHint(locks.Usagef("--give-up-after needs --restart"), "add --restart on-failure")
 	case len(s.opt.Advertise) > locks.MaxAdvertise || locks.Printable(s.opt.Advertise) != s.opt.Advertise:
 		return locks.Usagef("--advertise %s: at most %d bytes that can be printed", output.Quote(s.opt.Advertise), locks.MaxAdvertise)
-	case how && s.opt.HealthCmd+s.opt.HealthHTTP+s.opt.HealthTCP == "":
-		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health-cmd, --health-http or --health-tcp")
+	case how && s.opt.Health == "":
+		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health WHAT")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/cmd/output"
@@ -9,27 +10,33 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
+// isTarget reports whether what to check is a server, not a command.
+func isTarget(what string) bool {
+	scheme, _, ok := strings.Cut(what, "://")
+	return ok && slices.Contains([]string{"http", "https", "tcp"}, scheme)
+}
+
 // probe returns the command that checks whether a server is healthy: leaderrun-monitor,
 // which keeps package net out of the core. The target is in a variable, because everybody
 // can see arguments, and a URL may have a password. It is the variable of the option, so that
 // the job's own value of it is replaced.
-func (s *session) probe(kind, target string) (proc.Command, error) {
-	if err := checkTarget(kind, target); err != nil {
+func (s *session) probe(target string) (proc.Command, error) {
+	if err := checkTarget(target); err != nil {
 		return proc.Command{}, err
 	}
 	path, name, err := s.env.FindMonitor()
-	env := []string{"LEADERRUN_HEALTH_" + strings.ToUpper(kind) + "=" + target}
-	return proc.Command{Path: path, Args: []string{name, "probe", kind}, Env: env}, err
+	return proc.Command{Path: path, Args: []string{name, "probe"}, Env: []string{"LEADERRUN_HEALTH=" + target}}, err
 }
 
 // checkTarget refuses an invalid target before the run, as the program would during it.
-func checkTarget(kind, target string) error {
+func checkTarget(target string) error {
+	address, tcp := strings.CutPrefix(target, "tcp://")
 	u, err := url.Parse(target)
 	switch {
-	case kind == "http" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
-		return locks.Usagef("--health-http: invalid URL %s (want http://127.0.0.1:8080/healthz, say)", output.Quote(target))
-	case kind == "tcp" && (strings.LastIndex(target, ":") < 0 || strings.HasSuffix(target, ":") || strings.Contains(target, "/")):
-		return locks.Usagef("--health-tcp: invalid address %s (want 127.0.0.1:8080, say)", output.Quote(target))
+	case tcp && (strings.LastIndex(address, ":") < 0 || strings.HasSuffix(address, ":") || strings.Contains(address, "/")):
+		return locks.Usagef("--health: invalid address %s (want tcp://127.0.0.1:8080, say)", output.Quote(target))
+	case !tcp && (err != nil || u.Host == ""):
+		return locks.Usagef("--health: invalid URL %s (want http://127.0.0.1:8080/healthz, say)", output.Quote(target))
 	}
 	return nil
 }

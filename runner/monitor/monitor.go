@@ -6,14 +6,13 @@ package monitor
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/leaderrun/leaderrun/locks/program/version"
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics"
 	"github.com/leaderrun/leaderrun/runner/monitor/probe"
 )
 
-const usage = `usage: leaderrun-monitor probe http URL | probe tcp HOST:PORT
+const usage = `usage: leaderrun-monitor probe URL | probe tcp://HOST:PORT
        leaderrun-monitor --version`
 
 // Main runs the subcommand that args names, after the program's own name, and returns the
@@ -21,10 +20,10 @@ const usage = `usage: leaderrun-monitor probe http URL | probe tcp HOST:PORT
 func Main(args []string) int {
 	args = args[min(1, len(args)):]
 	switch {
-	case len(args) == 2 && args[0] == "probe": // leaderrun itself runs this, as the target may have a password
-		return probe.Main(args[1], os.Getenv("LEADERRUN_HEALTH_"+strings.ToUpper(args[1])))
-	case len(args) == 3 && args[0] == "probe":
-		return probe.Main(args[1], args[2])
+	case len(args) == 1 && args[0] == "probe" && os.Getenv("LEADERRUN_HEALTH") != "": // leaderrun itself runs this, as the target may have a password
+		return probe.Main(os.Getenv("LEADERRUN_HEALTH"))
+	case len(args) == 2 && args[0] == "probe":
+		return probe.Main(args[1])
 	case len(args) == 1 && args[0] == "metrics": // only leaderrun itself runs this
 		return metrics.Main()
 	case len(args) == 1 && args[0] == "--version":

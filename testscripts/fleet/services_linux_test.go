@@ -107,7 +107,7 @@ func (s *services) run(host int) {
 	hook := program("subject") + " hook"
 	cmd := exec.Command(program("leaderrun"), "-v", "-l", "service", "--rejoin", "--ttl", "6", "-k", "1",
 		"--restart", "on-failure", "--restart-delay", "0.2", "--restart-max-delay", "1",
-		"--health-cmd", program("subject")+" health "+s.dir, "--health-interval", "1", "--health-retries", "2",
+		"--health", program("subject")+" health "+s.dir, "--health-interval", "1", "--health-retries", "2",
 		"--on-elected", hook, "--on-resign", hook, "--on-lost", hook,
 		"--", program("subject"), "service")
 	cmd.Env = append(environment(s.dir, s.cookie), s.store.of(host)...)

@@ -1,5 +1,5 @@
-// Leaderrun-monitor checks the health of a server, for leaderrun's --health-http and
-// --health-tcp, and exports the metrics of a run, for --metrics-listen and --metrics-file.
+// Leaderrun-monitor checks the health of a server, for leaderrun's --health, and exports the
+// metrics of a run, for --metrics-listen and --metrics-file.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package probe checks whether a server is healthy, for --health-http and --health-tcp.
+// Package probe checks whether a server is healthy, for --health.
 package probe
 
 import (
@@ -10,22 +10,23 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 )
 
-// Main checks the server at target, by a probe of the given kind: "http" or "tcp". It
-// returns the exit status: 0 if the server is healthy, 1 if not, and 64 if the arguments
-// are invalid; standard error says why. There is no time limit, because the caller sets
-// one.
-func Main(kind, target string) int {
+// Main checks the server at target: http://…, https://… or tcp://HOST:PORT. It returns the exit
+// status: 0 if the server is healthy, 1 if not, and 64 if the target is invalid; standard
+// error says why. There is no time limit, because the caller sets one.
+func Main(target string) int {
 	status := 1
-	err := validate(kind, target)
+	err := validate(target)
+	address, tcp := strings.CutPrefix(target, tcpPrefix)
 	switch {
 	case err != nil:
 		status = 64
-	case kind == "http":
-		err = get(context.Background(), target)
+	case tcp:
+		err = connect(context.Background(), address)
 	default:
-		err = connect(context.Background(), target)
+		err = get(context.Background(), target)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "leaderrun-monitor:", err)
@@ -34,20 +35,19 @@ func Main(kind, target string) int {
 	return 0
 }
 
-// validate reports whether a target is valid for a kind of probe. It contacts nothing.
-func validate(kind, target string) error {
-	switch kind {
-	case "http":
-		u, err := url.Parse(target)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return errors.New("invalid URL (want http://127.0.0.1:8080/healthz, say)") // it may have a password
+const tcpPrefix = "tcp://"
+
+// validate reports whether a target is valid. It contacts nothing.
+func validate(target string) error {
+	if address, ok := strings.CutPrefix(target, tcpPrefix); ok {
+		if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+			return fmt.Errorf("invalid address %q (want tcp://127.0.0.1:8080, say)", target)
 		}
-	case "tcp":
-		if _, port, err := net.SplitHostPort(target); err != nil || port == "" {
-			return fmt.Errorf("invalid address %q (want 127.0.0.1:8080, say)", target)
-		}
-	default:
-		return fmt.Errorf("unknown kind of probe %q; known: http, tcp", kind)
+		return nil
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("invalid URL (want http://127.0.0.1:8080/healthz, say)") // it may have a password
 	}
 	return nil
 }

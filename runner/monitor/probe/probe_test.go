@@ -73,19 +73,18 @@ func TestNoServer(t *testing.T) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	for kind, target := range map[string]string{"tcp": addr, "http": "http://" + addr} {
-		if got := Main(kind, target); got != 1 {
-			t.Errorf("%s %s: exit status %d, want 1", kind, target, got)
+	for _, target := range []string{"tcp://" + addr, "http://" + addr} {
+		if got := Main(target); got != 1 {
+			t.Errorf("%s: exit status %d, want 1", target, got)
 		}
 	}
 }
 
 func TestInvalidTargets(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][2]string{{"http", "localhost:80"}, {"http", "ftp://h/"}, {"http", "http://"},
-		{"tcp", "localhost"}, {"tcp", "h:"}, {"udp", "h:1"}} {
-		if got := Main(args[0], args[1]); got != 64 {
-			t.Errorf("%q: exit status %d, want 64", args, got)
+	for _, target := range []string{"", "localhost:80", "ftp://h/", "http://", "tcp://localhost", "tcp://h:", "udp://h:1"} {
+		if got := Main(target); got != 64 {
+			t.Errorf("%q: exit status %d, want 64", target, got)
 		}
 	}
 }
