@@ -18,6 +18,7 @@ var removed = map[string]string{
 	"notify-job":          "leaderrun sends READY=1 when the job has started: omit the option",
 	"on-renew-error":      "renewals are retried for as long as the lease allows; use a shorter --ttl to stop sooner",
 	"require-containment": "use --containment TIER: the job is not started with less",
+	"trace-renewals":      "use -vv",
 }
 
 // hintInstead adds to an error about an unknown option or key what to use instead, if

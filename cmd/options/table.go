@@ -59,7 +59,7 @@ type Values struct {
 	Config, Job string
 
 	Verbose                    Level
-	Quiet, TraceRenewals       bool
+	Quiet                      bool
 	LogFormat                  Choice
 	LogFile, Events            string
 	MetricsListen, MetricsFile string
@@ -171,12 +171,10 @@ func (v *Values) hookOptions() []Option {
 func (v *Values) outputOptions() []Option {
 	const file, group = "Config file", "Output"
 	return []Option{
-		{Name: "verbose", Common: true, Short: "v", Group: group, Value: &v.Verbose, Usage: "print what happens (-vv: also every renewal)"},
+		{Name: "verbose", Common: true, Short: "v", Group: group, Value: &v.Verbose, Usage: "print what happens (-vv: also every renewal); to help choose a ttl, a renewal shows when it was sent, how long it took, how much of the lease was left, and the least so far"},
 		{Name: "quiet", Common: true, Short: "q", Group: group, Value: &v.Quiet, Usage: "print errors only, no warnings"},
 		{Name: "log-format", Group: group, Value: v.LogFormat.Of("text", "json"), Default: "text", Usage: "print messages in `FORMAT`: text or json"},
 		{Name: "log-file", Group: group, Value: &v.LogFile, Usage: "append messages, with the time, to `FILE` instead of printing them"},
-		{Name: "trace-renewals", Group: group, Value: &v.TraceRenewals,
-			Usage: "print each renewal (when it was sent, how long it took, and how much of the lease was left), to help choose a ttl"},
 		{Name: "events", Common: true, Group: group, Value: &v.Events, Usage: "append one line of JSON per event to `FILE|fd:N|-`; - is standard output"},
 		{Name: "metrics-listen", Group: group, Value: &v.MetricsListen,
 			Usage: "serve /metrics, /healthz and /leader on `[HOST:]PORT`; for Prometheus and others; without HOST, to this machine only"},

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -14,19 +15,10 @@ import (
 // the lowest point, a shorter ttl is enough. If little more was left than stopping the job
 // takes, the ttl must be longer.
 type Tracer struct {
-	log *slog.Logger // nil: print nothing
+	Log *slog.Logger
 
 	mu     sync.Mutex
 	lowest time.Duration // the least time that was left of the lease, in this term
-}
-
-// Tracer returns a Tracer that prints with the settings of the Console, or nothing if it is
-// not wanted.
-func (c *Console) Tracer(wanted bool, s Settings) *Tracer {
-	if !wanted {
-		return &Tracer{}
-	}
-	return &Tracer{log: c.newLogger(slog.LevelInfo, s)}
 }
 
 // Event begins anew with each term.
@@ -40,7 +32,7 @@ func (t *Tracer) Event(e event.Event) {
 
 // Renewed prints a renewal. It shows readings of the boot clock as times of day.
 func (t *Tracer) Renewed(r keepalive.Renewal) {
-	if t.log == nil {
+	if !t.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
 	t.mu.Lock()
@@ -52,8 +44,8 @@ func (t *Tracer) Renewed(r keepalive.Renewal) {
 	args := []any{"sent", at(r.Sent), "took", short(r.Done.Sub(r.Sent)), "deadline", at(r.Deadline),
 		"left", short(r.Deadline.Sub(r.Done)), "lowest", short(t.lowest)}
 	if r.Err != nil {
-		t.log.Info("not renewed", append(args, "err", r.Err)...)
+		t.Log.Debug("not renewed", append(args, "err", r.Err)...)
 		return
 	}
-	t.log.Info("renewed", args...)
+	t.Log.Debug("renewed", args...)
 }

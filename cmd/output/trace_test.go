@@ -13,14 +13,12 @@ import (
 )
 
 // TestTraceRenewals: the least time that was left of a lease is kept through failures, until
-// the next term. It is printed even with -q.
+// the next term.
 func TestTraceRenewals(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	c := testConsole(&b)
-	s := Settings{Quiet: true}
-	c.Start(s)
-	trace := c.Tracer(true, s)
+	trace := Tracer{Log: c.Start(Settings{Verbose: 2})}
 	acquired := func() {
 		left := int64(15000)
 		trace.Event(event.Event{Kind: event.Acquired, LeftMS: &left})
@@ -47,14 +45,13 @@ leaderrun: renewed took=5ms left=14s lowest=11s
 	}
 }
 
-// TestNoTrace: without --trace-renewals nothing is printed.
+// TestNoTrace: with less than -vv no renewal is printed.
 func TestNoTrace(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	c := testConsole(&b)
-	s := Settings{Verbose: 2}
-	c.Start(s)
-	c.Tracer(false, s).Renewed(keepalive.Renewal{})
+	trace := Tracer{Log: c.Start(Settings{Verbose: 1})}
+	trace.Renewed(keepalive.Renewal{})
 	c.Flush()
 	if b.Len() > 0 {
 		t.Errorf("got %q", &b)

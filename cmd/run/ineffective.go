@@ -39,7 +39,6 @@ func (s *session) ineffective(r *options.Request) (refuse, warn []string) {
 		{name: "events", set: o.Events != "", reports: true},
 		{name: "metrics-listen", set: o.MetricsListen != "", reports: true},
 		{name: "metrics-file", set: o.MetricsFile != "", reports: true},
-		{name: "trace-renewals", set: o.TraceRenewals, reports: true},
 	} {
 		given := r.Given(option.name)
 		switch {

@@ -114,7 +114,7 @@ func (s *session) run(r *options.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.opt.Verbose > 0 || s.opt.TraceRenewals || s.opt.LogFile != "" || s.opt.Events != "" {
+	if s.opt.Verbose > 0 || s.opt.LogFile != "" || s.opt.Events != "" {
 		<-signals.ready // a pipe to which we write may have no reader
 	}
 	if err := s.env.Console.LogTo(s.opt.LogFile); err != nil {
@@ -232,7 +232,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 		}
 	}()
 
-	line, trace := s.env.Console.WaitLine(s.opt.Quiet), s.env.Console.Tracer(s.opt.TraceRenewals, s.opt.Messages()) // before anything else may log
+	line, trace := s.env.Console.WaitLine(s.opt.Quiet), &output.Tracer{Log: logger} // before anything else may log
 	if s.guard == nil {
 		if err := s.admit(tasksOfRun); err != nil {
 			return runner.Exit{}, err

@@ -170,16 +170,14 @@ func asLost(err error) error {
 
 // report logs a renewal and calls Renewed. One failure that the next attempt mends concerns
 // nobody. The second in a row is a warning, or the first after which less than half of the lease
-// is left; the rest is for debugging.
+// is left; the rest is for Renewed to log.
 func (l *Lease) report(r Renewal) {
 	left := r.Deadline.Sub(r.Done)
 	switch {
 	case r.Err == nil && l.failed > 0:
 		l.o.Logger.Info("renewing again", "left", left)
-	case r.Err == nil:
-		l.o.Logger.Debug("renewed", "took", r.Done.Sub(r.Sent), "left", left)
+	case r.Err == nil: // Renewed may log it
 	case l.warned || errors.Is(r.Err, locks.ErrLost): // the end of a term is reported elsewhere
-		l.o.Logger.Debug("renewal failed", "left", left, "err", r.Err)
 	case l.failed > 0 || left < l.grant.TTL/2:
 		l.warned = true
 		l.o.Logger.Warn("renewal failed, will retry", "left", left, "err", r.Err)
