@@ -102,7 +102,7 @@ func TestVoters(t *testing.T) {
 			t.Errorf("the voter is %s", got)
 		}
 	}
-	run := v.machines[0].command("/usr/local/bin/leaderrun", "--lock", "x", "--id", "host/1/run", "--ttl", "6", "--trace-renewals", "--", "sleep", "1000")
+	run := v.machines[0].command("/usr/local/bin/leaderrun", "--lock", "x", "--id", "host/1/run", "--ttl", "6", "-vv", "--", "sleep", "1000")
 	job := start(t, run)
 	votes := func(want int) {
 		t.Helper()
