@@ -53,13 +53,13 @@ func (e *exam) helper(ctx context.Context) []Check {
 		e.stop("the helper program does not respond")
 		return []Check{failed("helper", err)}
 	}
-	f := figures{"path": path, "version": version, "owner": owner(path)}
+	f := figures{"path": path, "version": version}
 	if version != e.Version && !e.Foreign(e.backend.Scheme) {
 		c := warning("helper", "install both from one release", "%s has version %s, and leaderrun %s", path, shownVersion(version), e.Version)
 		c.Figures = f
 		return []Check{c}
 	}
-	return []Check{ok("helper", f, "%s, version %s%s", path, shownVersion(version), ownedBy(owner(path)))}
+	return []Check{ok("helper", f, "%s, version %s", path, shownVersion(version))}
 }
 
 func shownVersion(v string) string {
@@ -67,13 +67,6 @@ func shownVersion(v string) string {
 		return "unknown"
 	}
 	return v
-}
-
-func ownedBy(owner string) string {
-	if owner == "" {
-		return ""
-	}
-	return ", belongs to " + owner
 }
 
 // version returns the version of the helper program.

@@ -16,7 +16,7 @@ type Level string
 // The levels, and what they mean to a reader.
 const (
 	OK      Level = "ok"
-	Warning Level = "warning" // it works, but perhaps not for long, or not well
+	Warning Level = "warning" // a risk, or something that could not be checked
 	Error   Level = "error"   // leaderrun would fail, or could not give its guarantee
 	Skipped Level = "skipped" // the text says why
 )

@@ -106,7 +106,6 @@ func (d *diagnosis) config(source string, logger *slog.Logger, r *reporter) Conf
 		Spacing:        info.Spacing,
 		MinTTL:         info.MinTTL,
 		Version:        d.env.Version,
-		Streams:        []Stream{stream("standard input", os.Stdin), stream("standard output", os.Stdout), stream("standard error", os.Stderr)},
 		Clock:          clock.Boot{},
 		Logger:         logger,
 		Report:         r.check,
@@ -125,9 +124,4 @@ func source(backend *options.Setting) string {
 		return "the default"
 	}
 	return "from the config file"
-}
-
-func stream(name string, f *os.File) Stream {
-	width, _, _ := output.Screen(f)
-	return Stream{Name: name, Columns: width}
 }

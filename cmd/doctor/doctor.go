@@ -46,19 +46,12 @@ type Config struct {
 	MinTTL  time.Duration // the shortest lease that the service grants
 	Version string        // of this program
 
-	Streams []Stream // the standard streams
-	Clock   clock.Clock
-	Logger  *slog.Logger
+	Clock  clock.Clock
+	Logger *slog.Logger
 	// Report is called with each check, as soon as it is made.
 	Report func(Check)
 	// Progress is called with what is being done now.
 	Progress func(string)
-}
-
-// A Stream is a standard stream.
-type Stream struct {
-	Name    string
-	Columns int // 0: it is not a terminal
 }
 
 // An exam is one run of all checks.
@@ -138,13 +131,10 @@ func (e *exam) steps() []step {
 		{name: "permissions", backend: true, run: e.permissions},
 		{name: "round trip", backend: true, lease: true, run: e.roundTrip},
 		{name: "lease", backend: true, lease: true, run: e.lease},
-		{name: "watch", backend: true, ability: locks.CanWatch, run: e.watch},
 		{name: "hand-over", backend: true, run: e.handOver},
 		{name: "take-over", backend: true, lease: true, run: e.takeOver},
 		{name: "containment", run: e.containment},
 		{name: "boot clock", run: e.bootClock},
-		{name: "terminal", run: e.terminal},
-		{name: "systemd", run: e.systemd},
 	}
 }
 

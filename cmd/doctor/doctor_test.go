@@ -13,7 +13,7 @@ import (
 )
 
 // backendChecks are the checks that involve a server or a directory.
-var backendChecks = []string{"backend", "helper", "settings", "server", "permissions", "round trip", "lease", "watch", "hand-over", "take-over", "clean up"}
+var backendChecks = []string{"backend", "helper", "settings", "server", "permissions", "round trip", "lease", "hand-over", "take-over", "clean up"}
 
 // TestAllWell: all checks succeed, and nothing is left behind.
 func TestAllWell(t *testing.T) {
@@ -109,7 +109,7 @@ func TestWithoutAbilities(t *testing.T) {
 	s := newStore()
 	s.can = nil
 	checks := examine(t, s, nil)
-	for _, name := range []string{"servers", "watch", "clean up"} {
+	for _, name := range []string{"servers", "clean up"} {
 		if c := find(t, checks, name); c.Level != Skipped || !strings.HasPrefix(c.Text, "skipped: this backend cannot ") {
 			t.Errorf("got %+v; want it skipped", c)
 		}
@@ -135,7 +135,7 @@ func TestPermanent(t *testing.T) {
 			t.Errorf("got %+v; want it skipped", c)
 		}
 	}
-	for _, name := range []string{"permissions", "watch", "hand-over", "clean up"} {
+	for _, name := range []string{"permissions", "hand-over", "clean up"} {
 		if c := find(t, checks, name); c.Level != OK {
 			t.Errorf("got %+v; want ok", c)
 		}
@@ -188,7 +188,7 @@ func TestStopsWhereItMakesNoSense(t *testing.T) {
 				switch {
 				case c.Name == tt.at:
 					after = true
-				case c.Name == "clean up", c.Name == "containment", c.Name == "boot clock", c.Name == "terminal", c.Name == "systemd":
+				case c.Name == "clean up", c.Name == "containment", c.Name == "boot clock":
 				case after && c.Level != Skipped:
 					t.Errorf("%+v comes after it; want it skipped", c)
 				}
@@ -276,7 +276,7 @@ func TestHurried(t *testing.T) {
 		s.fail["forget"] = &locks.HeldError{}
 		var begun time.Time
 		c.Report = func(check Check) {
-			if check.Name == "systemd" {
+			if check.Name == "boot clock" {
 				begun = time.Now()
 			}
 		}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"slices"
 	"sync"
@@ -21,42 +20,38 @@ func (bubble) Now() clock.Instant { return clock.Instant(time.Now().UnixNano()) 
 
 // A store is a backend with one lock. Its fields say what is wrong with it.
 type store struct {
-	fail       map[string]error // what an operation returns
-	can        []locks.Ability
-	permanent  bool
-	slow       time.Duration                     // a renewal takes so long
-	later      bool                              // a request arrives a moment after the next renewal
-	slowOf     uint64                            // only renewals under this token are slow; 0: all are
-	grant      func(time.Duration) time.Duration // the ttl granted for the one asked for
-	early      time.Duration                     // leases end so much too early
-	repeats    bool                              // tokens do not rise
-	last       uint64                            // the last token that is granted; 0: there is none
-	shared     bool                              // every contender gets the lock
-	clean      bool                              // each grant says that the previous holder released
-	mute       bool                              // an acquire gets no answer
-	unreported bool                              // watches do not report a release
-	others     []string                          // further locks, on the first page of the list
-	watches    int                               // a watch reports so many other changes first
-	closes     bool                              // watches end by themselves
-	servers    locks.Servers
-	version    string
+	fail      map[string]error // what an operation returns
+	can       []locks.Ability
+	permanent bool
+	slow      time.Duration                     // a renewal takes so long
+	later     bool                              // a request arrives a moment after the next renewal
+	slowOf    uint64                            // only renewals under this token are slow; 0: all are
+	grant     func(time.Duration) time.Duration // the ttl granted for the one asked for
+	early     time.Duration                     // leases end so much too early
+	repeats   bool                              // tokens do not rise
+	last      uint64                            // the last token that is granted; 0: there is none
+	shared    bool                              // every contender gets the lock
+	clean     bool                              // each grant says that the previous holder released
+	mute      bool                              // an acquire gets no answer
+	others    []string                          // further locks, on the first page of the list
+	servers   locks.Servers
+	version   string
 
-	mu       sync.Mutex
-	holder   *fake
-	until    time.Time
-	token    uint64
-	names    []string // of all locks that were held
-	record   []byte
-	left     []byte // a request that was not delivered yet
-	forgot   []string
-	opened   int
-	renewed  []time.Time
-	changed  chan struct{} // closed and replaced with each change
-	watching []chan struct{}
+	mu      sync.Mutex
+	holder  *fake
+	until   time.Time
+	token   uint64
+	names   []string // of all locks that were held
+	record  []byte
+	left    []byte // a request that was not delivered yet
+	forgot  []string
+	opened  int
+	renewed []time.Time
+	changed chan struct{} // closed and replaced with each change
 }
 
 func everything() []locks.Ability {
-	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanProbe, locks.CanForget}
+	return []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanProbe, locks.CanForget}
 }
 
 func newStore() *store {
@@ -79,12 +74,6 @@ func (s *store) open(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock
 func (s *store) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
-	for _, c := range s.watching {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	}
 }
 
 func (s *store) isSlow() bool {
@@ -262,25 +251,6 @@ func (f *fake) List(_ context.Context, cursor string) ([]locks.Listed, string, e
 		return nil, "", nil
 	}
 	return []locks.Listed{{Name: f.o.Name}}, "", nil
-}
-
-func (f *fake) Watch(_ context.Context, all bool) (<-chan struct{}, error) {
-	if all {
-		return nil, errors.New("more than was to be watched")
-	}
-	f.s.mu.Lock()
-	defer f.s.mu.Unlock()
-	c := make(chan struct{}, 10)
-	for range f.s.watches {
-		c <- struct{}{}
-	}
-	switch {
-	case f.s.closes:
-		close(c)
-	case !f.s.unreported:
-		f.s.watching = append(f.s.watching, c)
-	}
-	return c, f.s.fail["watch"]
 }
 
 func (f *fake) Probe(context.Context) (locks.Servers, error) { return f.s.servers, f.s.fail["probe"] }

@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -56,47 +54,5 @@ func TestSettings(t *testing.T) {
 				t.Errorf("%+v shows a secret", c)
 			}
 		}
-	}
-}
-
-// TestSystemd looks at a file system that systemd has set up.
-func TestSystemd(t *testing.T) {
-	t.Parallel()
-	root := t.TempDir()
-	e := &exam{}
-	if c := e.service(root); c.Level != Skipped {
-		t.Errorf("without systemd: got %+v", c)
-	}
-	for _, dir := range []string{"run/systemd/system", "usr/lib/x86_64-linux-gnu/systemd"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if c := e.service(root); c.Text != "runs this machine; we are not in a unit" {
-		t.Errorf("of no known version: got %+v", c)
-	}
-	lib := filepath.Join(root, "usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-252.so")
-	if err := os.WriteFile(lib, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	e.Environ = []string{"INVOCATION_ID=1"}
-	if c := e.service(root); c.Text != "version 252 runs this machine; we are in a unit without Type=notify" || c.Figures["version"] != "252" {
-		t.Errorf("in a unit: got %+v", c)
-	}
-	e.Environ = append(e.Environ, "NOTIFY_SOCKET=/s")
-	if c := e.service(root); !strings.HasSuffix(c.Text, "in a unit with Type=notify") {
-		t.Errorf("with a socket: got %+v", c)
-	}
-}
-
-// TestTerminal: the check says which streams are terminals.
-func TestTerminal(t *testing.T) {
-	t.Parallel()
-	e := &exam{Config: Config{Streams: []Stream{{"standard input", 0}, {"standard error", 120}}}}
-	if c := e.terminal(t.Context())[0]; c.Text != "standard error, 120 columns wide: a job would have it" {
-		t.Errorf("got %+v", c)
-	}
-	if c := (&exam{}).terminal(t.Context())[0]; !strings.HasPrefix(c.Text, "none") {
-		t.Errorf("got %+v", c)
 	}
 }

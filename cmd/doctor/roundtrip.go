@@ -68,7 +68,7 @@ func (e *exam) weigh(took []time.Duration) Check {
 	case 2*p99 > limit && good <= timing.MaxTTL:
 		c.Level, c.Fix = Warning, "use --ttl "+good.String()+", so that a renewal may take twice as long"
 	default:
-		c.Text += "; a ttl of " + good.String() + " would be enough"
+		c.Text += "; these allow a ttl of " + good.String()
 	}
 	return c
 }

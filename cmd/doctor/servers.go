@@ -93,7 +93,7 @@ func silent(s locks.Server, hint string, others bool) Check {
 	switch {
 	case s.Class != "unavailable":
 		c.Level = Warning
-		c.Text += "; whether it can keep locks is tested below"
+		c.Text += "; its release and state were not checked; whether it can keep locks is tested below"
 	case others:
 		c.Level = Warning
 		c.Text += "; another server answers"
