@@ -2,30 +2,24 @@ package etcd
 
 import (
 	"context"
+	"errors"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
-// access is who we are for the cluster, with findings about what we may do.
-type access struct {
-	user     string
-	findings []locks.Finding
-}
-
-// access reads one key under the prefix, which needs a quorum, a login and the
-// permission.
-func (l *lock) access(ctx context.Context) access {
+// access returns who we are for the cluster, and whether it asks everybody that. It reads one
+// key under the prefix, which needs a login.
+func (l *lock) access(ctx context.Context) (user string, authentication locks.Finding) {
 	_, err := l.get(ctx, &pb.RangeRequest{Key: []byte(l.prefix), RangeEnd: []byte(endOf(l.prefix)), Limit: 1, KeysOnly: true})
 	on, known := l.authentication(ctx, err)
-	var a access
-	if on {
-		a.user = l.settings.identity()
+	if on && !errors.Is(err, rpctypes.ErrAuthFailed) {
+		user = l.settings.identity()
 	}
-	a.findings = []locks.Finding{l.readFinding(err), l.authFinding(on, known, a.user)}
-	return a
+	return user, authFinding(on, known, user)
 }
 
 // authentication reports whether etcd's own authentication is on, and whether that is

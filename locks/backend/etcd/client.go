@@ -74,7 +74,7 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	creds := insecure.NewCredentials()
 	if s.tls != nil {
 		first = s.tls.Config()
-		creds = newAlertCredentials(first, s.config)
+		creds = newAlertCredentials(first, s.tls.Resuming)
 	}
 	dial = append(dial, grpc.WithTransportCredentials(c.conns.noting(creds)))
 	if first != nil && first.ServerName != "" { // gRPC takes the name only from here

@@ -167,6 +167,10 @@
 //
 // # Limits
 //
+// A full database (NOSPACE) refuses writes and a learner refuses locks, which the error says;
+// etcdctl endpoint status shows how full the servers are, and etcdctl member list who is a
+// learner. Through etcd's grpc-proxy a renewal takes a second or more.
+//
 // Restoring a backup sets the revision back, and with it the token: raise it
 // with `etcdutl snapshot restore --bump-revision … --mark-compacted`. Otherwise a
 // waiter may also lead without an entry, until it writes its label or renews.

@@ -59,9 +59,6 @@ func TestLearner(t *testing.T) {
 			if log.String() != "" {
 				t.Errorf("the log is not empty:\n%s", log.String())
 			}
-
-			found(t, probe(t, among), "learners", "warning", learner.Addr())
-			found(t, probe(t, learner.URL()), "learners", "error", learner.Addr())
 			start := time.Now()
 			_, err := open(t, learner.URL(), o).Acquire(drive.Context(t), false)
 			if !errors.Is(err, locks.ErrUnavailable) || time.Since(start) > promptly || !strings.Contains(err.Error(), learner.Addr()) ||

@@ -3,21 +3,25 @@ package etcd
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
 // A member is the result of probing one endpoint.
 type member struct {
 	locks.Server
-	status   *pb.StatusResponse // nil: none
-	rootOnly bool               // only root may read its status
-	proxied  bool               // etcd's grpc-proxy is in between
+	status  *pb.StatusResponse // nil: none
+	proxied bool               // etcd's grpc-proxy is in between
 }
 
 // Probe implements [queue.Prober]. It asks all endpoints, each over a separate connection,
@@ -28,15 +32,14 @@ func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	for i := range members {
 		all.Go(func() { members[i] = l.probe(ctx, l.settings.endpoints[i]) })
 	}
-	var access access
-	all.Go(func() { access = l.access(ctx) })
+	s := locks.Servers{Product: "etcd"}
+	var authentication locks.Finding
+	all.Go(func() { s.User, authentication = l.access(ctx) })
 	all.Wait()
-	s := locks.Servers{Product: "etcd", User: access.user, Findings: clusterFindings(members)}
 	for _, m := range members {
 		s.Servers = append(s.Servers, m.Server)
 	}
-	s.Findings = append(s.Findings, access.findings...)
-	s.Findings = append(s.Findings, l.settings.findings()...)
+	s.Findings = slices.Concat(findings(members), []locks.Finding{authentication}, l.settings.findings())
 	return s, nil
 }
 
@@ -46,45 +49,45 @@ func (l *lock) probe(ctx context.Context, endpoint string) member {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	m := member{Server: locks.Server{Address: hostOf(endpoint)}}
-	var certs certificates
 	s := *l.settings
-	s.endpoints, s.certs = []string{endpoint}, &certs
+	s.endpoints = []string{endpoint}
 	c, err := newClient(&s, l.o.ConnectTimeout)
 	if err == nil {
 		defer c.close()
-		m.status, err = c.status(ctx)
+		m.status, _, err = c.status(ctx)
 	}
 	if err != nil {
 		why := l.explain(err)
 		m.Error, m.Class = why.Err.Error(), locks.ServerClass(why)
-		m.rootOnly = errors.Is(err, rpctypes.ErrPermissionDenied)
 		return m
 	}
 	sent := time.Now()
-	if again, err := c.status(ctx); err == nil {
+	if again, by, err := c.status(ctx); err == nil {
 		m.status, m.RTT = again, time.Since(sent)
+		if t, ok := by.AuthInfo.(credentials.TLSInfo); ok {
+			m.TLS, m.Expires = tlsfiles.Security(t.State, tlsfiles.Own(s.tls.Config()))
+		}
 	}
 	if m.status.Leader != 0 && !m.status.IsLearner {
-		m.proxied, _ = c.proxied(ctx) // an error is reported by other findings
+		m.proxied, _ = c.proxied(ctx) // an error says nothing
 	}
 	m.Version, m.Role = m.status.Version, role(m.status)
-	m.TLS, m.Expires = certs.seen()
 	return m
 }
 
 // status asks the member for its status. It first asks without a login, which servers
 // before 3.4.42 and 3.5.28 do not need, because without a quorum nobody can log in.
 // For the same reason the member need not have a leader.
-func (c *client) status(ctx context.Context) (resp *pb.StatusResponse, err error) {
+func (c *client) status(ctx context.Context) (resp *pb.StatusResponse, by peer.Peer, err error) {
 	ask := func() error {
-		resp, err = c.maintenance.Status(ctx, &pb.StatusRequest{})
+		resp, err = c.maintenance.Status(ctx, &pb.StatusRequest{}, grpc.Peer(&by))
 		return err
 	}
 	if err := rpctypes.Error(ask()); err == nil || c.login.user == "" || !refusedUs(err) {
-		return resp, err
+		return resp, by, err
 	}
 	err = c.withLogin(ctx, ask)
-	return resp, err
+	return resp, by, err
 }
 
 // refusedUs reports whether the server refused a request because of its user, or because

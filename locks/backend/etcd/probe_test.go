@@ -63,15 +63,12 @@ func TestProbeEveryVersion(t *testing.T) {
 				!strings.HasPrefix(m.Version, version+".") || m.RTT <= 0 || m.RTT > time.Second || m.TLS != "" || !m.Expires.IsZero() || !m.Time.IsZero() {
 				t.Errorf("got %+v", s)
 			}
-			for check, text := range map[string]string{
-				"leader": "has one", "cluster": "one cluster", "alarms": "none", "space": " MB", "read": "/leaderrun/", "authentication": "off",
-			} {
-				found(t, s, check, "ok", text)
-			}
+			found(t, s, "cluster", "ok", "one cluster")
+			found(t, s, "authentication", "warning", "is off")
 			if version == "3.4" { // 3.4.23, as Debian has it
 				found(t, s, "version", "error", "15247")
-			} else {
-				found(t, s, "version", "ok", version)
+			} else if len(s.Findings) > 2 {
+				t.Errorf("found %+v", s.Findings)
 			}
 		})
 	}
@@ -87,13 +84,13 @@ func TestProbeAuth(t *testing.T) {
 			server := etcdtest.Start(t, etcdtest.Options{Version: version})
 			server.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"}, etcdtest.User{Name: "nobody", Password: password})
 			for _, tt := range []struct {
-				who, user     string
-				read, without string // of the finding "read"; why the server may deny its status
+				who, user string
+				without   string // why the server may deny its status
 			}{
-				{"user:" + password + "@", "user", "", ""},
-				{"nobody:" + password + "@", "nobody", "permission denied", ""},
-				{"user:" + wrongPassword + "@", "user", "invalid user ID or password", "invalid user ID or password"},
-				{"", "", "the server wants a user", "the server wants a user"},
+				{"user:" + password + "@", "user", ""},
+				{"nobody:" + password + "@", "nobody", ""},
+				{"user:" + wrongPassword + "@", "", "invalid user ID or password"},
+				{"", "", "the server wants a user"},
 			} {
 				s := probe(t, "etcd://"+tt.who+server.Addr()+"/mine")
 				m := s.Servers[0]
@@ -103,15 +100,12 @@ func TestProbeAuth(t *testing.T) {
 				if s.User != tt.user {
 					t.Errorf("as %q, the user is %q", tt.who, s.User)
 				}
-				if tt.read == "" {
-					found(t, s, "read", "ok", "/mine/")
-				} else {
-					found(t, s, "read", "error", tt.read)
-				}
 				if tt.user == "" {
-					found(t, s, "authentication", "error", "no user")
+					found(t, s, "authentication", "error", "nobody")
 				} else {
 					found(t, s, "authentication", "ok", tt.user)
+				}
+				if tt.who != "" {
 					found(t, s, "encryption", "warning", "unencrypted")
 				}
 			}
@@ -140,8 +134,6 @@ func TestProbeCluster(t *testing.T) {
 	if got, want := roles(s), []string{"follower", "leader", "unavailable"}; !slices.Equal(got, want) || !strings.Contains(s.Servers[0].Error, "connection refused") || s.Servers[0].Address != c[0].Addr() {
 		t.Errorf("one is down: %+v", s)
 	}
-	found(t, s, "leader", "ok", "")
-	found(t, s, "read", "ok", "")
 	c[1].Pause()
 	if m := probe(t, c[1].URL()).Servers[0]; m.Class != "unavailable" || !strings.Contains(m.Error, "answer") {
 		t.Errorf("a silent server: %+v", m)
@@ -153,30 +145,18 @@ func TestProbeCluster(t *testing.T) {
 	if s.Servers[2].Role != "without a leader" || s.Servers[2].Version == "" {
 		t.Errorf("without a quorum: %+v", s)
 	}
-	found(t, s, "leader", "error", "no quorum")
-	found(t, s, "read", "error", "")
 }
 
 // TestProbeFindings checks the findings about a cluster that answers.
 func TestProbeFindings(t *testing.T) {
 	t.Parallel()
-	one := etcdtest.Start(t, etcdtest.Options{Args: []string{"--quota-backend-bytes", "300000"}})
+	one := etcdtest.Start(t, etcdtest.Options{})
 	two := etcdtest.Start(t, etcdtest.Options{})
 	found(t, probe(t, one.URL()+","+two.Addr()), "cluster", "error", one.Addr())
-	op := operate(t, one)
-	for _, key := range []string{"/a", "/b"} {
-		op.put(key, strings.Repeat("x", 120_000))
+	if _, err := pb.NewMaintenanceClient(operate(t, one).ActiveConnection()).Alarm(drive.Context(t), &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: pb.AlarmType_CORRUPT}); err != nil {
+		t.Fatal(err)
 	}
-	full := func(f locks.Finding) bool {
-		return f.Check == "space" && f.Level == "warning" && strings.Contains(f.Text, "of 0.3 MB")
-	}
-	drive.Eventually(t, drive.Patience, "the database is nearly full", func() bool { return slices.ContainsFunc(probe(t, one.URL()).Findings, full) })
-	for _, alarm := range []pb.AlarmType{pb.AlarmType_NOSPACE, pb.AlarmType_CORRUPT} {
-		if _, err := pb.NewMaintenanceClient(op.ActiveConnection()).Alarm(drive.Context(t), &pb.AlarmRequest{Action: pb.AlarmRequest_ACTIVATE, Alarm: alarm}); err != nil {
-			t.Fatal(err)
-		}
-		found(t, probe(t, one.URL()), "alarms", "error", alarm.String())
-	}
+	found(t, probe(t, one.URL()), "alarms", "error", "CORRUPT")
 	found(t, probe(t, "etcd://user:"+password+"@"+two.Addr()), "authentication", "warning", "is off")
 }
 

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"crypto/tls"
 	"net/url"
 	"strings"
 	"unicode"
@@ -19,7 +18,6 @@ type settings struct {
 	endpoints []string         // for clientv3: "http://host:port", "https://host:port"
 	prefix    string           // "/a/b": no slash at the end
 	tls       *tlsfiles.Source // nil: no TLS
-	certs     *certificates    // collects the certificates of connections; nil: nothing does
 	user      string
 	password  password
 }
@@ -56,16 +54,6 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 		s.endpoints = append(s.endpoints, (&url.URL{Scheme: scheme, Host: server}).String())
 	}
 	return &s, nil
-}
-
-// config returns the configuration of TLS for a new connection.
-func (s *settings) config() *tls.Config {
-	if s.certs == nil {
-		return s.tls.Resuming()
-	}
-	c := s.tls.Config() // a resumed session asks for no certificate of ours
-	s.certs.observe(c)
-	return c
 }
 
 func prefix(u *url.URL, getenv func(string) string) (string, error) {

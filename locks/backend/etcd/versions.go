@@ -35,37 +35,34 @@ func defects() []defect {
 	return []defect{{5, 3, crash}, {4, 8, auth}, {5, 13, early}, {4, 31, early}}
 }
 
-// versionFindings reports on each version. There may be several during an upgrade.
+// versionFindings reports each release with a defect. There may be several during an upgrade.
 func versionFindings(up []member) (all []locks.Finding) {
-	var versions []string
+	var seen []string
 	for _, m := range up {
-		if !slices.Contains(versions, m.Version) {
-			versions = append(versions, m.Version)
+		if f := versionFinding(m.Version); f.Text != "" && !slices.Contains(seen, m.Version) && len(seen) < 8 {
+			seen, all = append(seen, m.Version), append(all, f)
 		}
-	}
-	for _, v := range versions[:min(len(versions), 8)] {
-		all = append(all, versionFinding(v))
 	}
 	return all
 }
 
+// versionFinding has no text if no defect is known.
 func versionFinding(version string) locks.Finding {
-	f := locks.Finding{Check: "version", Level: locks.LevelOK, Text: version}
+	f := locks.Finding{Check: "version", Level: locks.LevelError}
 	var major, minor, patch int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 3 || major < 3 || major == 3 && minor < oldestMinor {
-		f.Level, f.Text = locks.LevelError, fmt.Sprintf("leaderrun does not work with version %q", version)
-		f.Fix = fmt.Sprintf("upgrade to 3.%d or later", oldestMinor)
+		f.Text, f.Fix = fmt.Sprintf("leaderrun does not work with version %q", version), fmt.Sprintf("upgrade to 3.%d or later", oldestMinor)
 		return f
 	}
 	var texts []string
 	for _, d := range defects() {
 		if major == 3 && d.minor == minor && patch < d.fixed {
 			texts = append(texts, d.text)
-			f.Level, f.Fix = locks.LevelError, fmt.Sprintf("upgrade to 3.%d.%d or later", minor, d.fixed)
+			f.Fix = fmt.Sprintf("upgrade to 3.%d.%d or later", minor, d.fixed)
 		}
 	}
 	if len(texts) > 0 {
-		f.Text += ": " + strings.Join(texts, "; ")
+		f.Text = version + ": " + strings.Join(texts, "; ")
 	}
 	return f
 }
