@@ -217,6 +217,9 @@
 //
 // # Limits
 //
+// How many servers serve is not checked; "mntr" and "srvr" show it, and without a majority no
+// lock is granted or renewed.
+//
 // The waiters in unfair mode are unknown. Inspect reads the nodes of a queue one
 // by one, and may miss contenders that come or go meanwhile.
 //

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -15,33 +14,8 @@ import (
 )
 
 // findings reports on the servers.
-func findings(all []probed, ttl time.Duration) []locks.Finding {
-	return slices.Concat(quorumFindings(all), versionFindings(all), ttlFindings(all, ttl))
-}
-
-// quorumFindings reports how many servers serve. A server that cannot be reached has its
-// own error.
-func quorumFindings(all []probed) []locks.Finding {
-	const check = "quorum"
-	serve, wait := 0, 0
-	for _, p := range all {
-		if p.Error == "" {
-			serve++
-		} else if p.Error == errNoQuorum.Error() || p.Error == errReadOnly.Error() {
-			wait++
-		}
-	}
-	switch {
-	case serve > 0 && wait == 0:
-		return []locks.Finding{{Check: check, Level: locks.LevelOK, Text: fmt.Sprintf("%d of %d servers serve", serve, len(all))}}
-	case serve > 0:
-		return []locks.Finding{{Check: check, Level: locks.LevelWarning, Text: fmt.Sprintf("%d of %d servers are cut off from the others", wait, len(all)),
-			Fix: "check the network between the servers, and their logs"}}
-	case wait > 0:
-		return []locks.Finding{{Check: check, Level: locks.LevelError, Text: "no server serves: the ensemble has no quorum",
-			Fix: "start servers until more than half of them run and reach each other"}}
-	}
-	return nil
+func findings(all []probed) []locks.Finding {
+	return append(versionFindings(all), limitFindings(all)...)
 }
 
 // versionFindings reports known defects. All of them concern changes of the leader, which
@@ -71,41 +45,30 @@ func versionFindings(all []probed) (found []locks.Finding) {
 				"upgrade the servers to "+recommended)
 		}
 	}
-	if found == nil && slices.ContainsFunc(all, func(p probed) bool { return p.Version != "" }) {
-		add(locks.LevelOK, "these versions have no known defect that loses a lock", "")
-	}
 	return found
 }
 
-// ttlFindings reports which TTLs are granted. Each server has its own limits,
-// and a lease cannot be renewed on a server that grants less.
-func ttlFindings(all []probed, ttl time.Duration) []locks.Finding {
-	const check = "ttl"
-	type limits struct{ least, most time.Duration }
-	at := map[limits]string{}
+// limitFindings reports whether servers grant different TTLs: a lease cannot be renewed on a
+// server that grants less.
+func limitFindings(all []probed) []locks.Finding {
+	var text []string
+	different := false
+	var first probed
 	for _, p := range all {
-		if p.most > 0 {
-			at[limits{p.least, p.most}] = p.Address
+		if p.most == 0 {
+			continue
 		}
-	}
-	if len(at) > 1 {
-		var text []string
-		for l, address := range at {
-			text = append(text, fmt.Sprintf("%s from %v to %v", address, l.least, l.most))
+		if first.most == 0 {
+			first = p
 		}
-		slices.Sort(text)
-		return []locks.Finding{{Check: check, Level: locks.LevelWarning, Text: "the servers grant different ttls: " + strings.Join(text, ", "),
-			Fix: "give all servers the same tickTime, minSessionTimeout and maxSessionTimeout"}}
+		different = different || p.least != first.least || p.most != first.most
+		text = append(text, fmt.Sprintf("%s from %v to %v", p.Address, p.least, p.most))
 	}
-	for l := range at {
-		f := locks.Finding{Check: check, Level: locks.LevelOK, Text: fmt.Sprintf("ttls from %v to %v are granted", l.least, l.most)}
-		if granted := max(min(ttl, l.most), l.least); granted != ttl {
-			f.Level, f.Text = locks.LevelWarning, f.Text+fmt.Sprintf("; a ttl of %v becomes %v", ttl, granted)
-			f.Fix = "use a ttl in that range, or change minSessionTimeout or maxSessionTimeout in zoo.cfg"
-		}
-		return []locks.Finding{f}
+	if !different {
+		return nil
 	}
-	return nil
+	return []locks.Finding{{Check: "ttl", Level: locks.LevelWarning, Text: "the servers grant different ttls: " + strings.Join(text, ", "),
+		Fix: "give all servers the same tickTime, minSessionTimeout and maxSessionTimeout"}}
 }
 
 // aclFinding reports who can change the locks, according to the ACL of the chroot.
@@ -117,7 +80,7 @@ func (l *lock) aclFinding(ctx context.Context) locks.Finding {
 	case err != nil && denied(err):
 		f.Level, f.Text, f.Fix = locks.LevelError, plain(err), hintACL
 	case err != nil:
-		f.Text = "cannot read the permissions of " + root + ": " + l.explain(err).Err.Error()
+		f.Text, f.Fix = "cannot read the permissions of "+root+": "+l.explain(err).Err.Error(), "see the server's log"
 	case len(l.settings.users.now()) == 0:
 		f.Text = "no user is given, so anybody who can connect can take and break locks"
 		f.Fix = "give a user with ZK_AUTH or auth-file, and take " + root + " from the others: in zkCli, addauth digest USER:PASSWORD and setAcl " + root + " auth::cdrwa"
@@ -125,9 +88,9 @@ func (l *lock) aclFinding(ctx context.Context) locks.Finding {
 		f.Text = "anybody who can connect can create and delete nodes below " + root
 		f.Fix = "take it from the others: in zkCli, addauth digest USER:PASSWORD and setAcl " + root + " auth::cdrwa"
 	case acl == nil:
-		f.Level, f.Text = locks.LevelOK, root+" does not exist yet; it will belong to the user of the first run"
+		f.Text, f.Fix = root+" does not exist yet, so who can change it is unknown", "run doctor again: it exists then"
 	default:
-		f.Level, f.Text = locks.LevelOK, "only some users can create or delete nodes below "+root
+		f.Level, f.Text = locks.LevelOK, "the ACL of "+root+" lets world neither create nor delete nodes"
 	}
 	return f
 }

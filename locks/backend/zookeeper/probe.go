@@ -51,7 +51,7 @@ func (l *lock) report(ctx context.Context, all []probed) locks.Servers {
 	if all := l.settings.users.now(); len(all) > 0 {
 		user, _, _ = strings.Cut(all[0], ":")
 	}
-	out := locks.Servers{Product: "ZooKeeper", User: user, Findings: findings(all, l.o.TTL)}
+	out := locks.Servers{Product: "ZooKeeper", User: user, Findings: findings(all)}
 	served := false
 	for _, p := range all {
 		out.Servers = append(out.Servers, p.Server)

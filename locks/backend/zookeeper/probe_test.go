@@ -30,7 +30,8 @@ func probe(t testing.TB, rawURL string, o locks.Options) locks.Servers {
 	return s
 }
 
-// finds checks that there is one finding about check, its level, and a part of its text.
+// finds checks that there is one finding about check, its level, and a part of its text; or none,
+// if level is "".
 func finds(t testing.TB, s locks.Servers, check, level, text string) {
 	t.Helper()
 	n := 0
@@ -43,15 +44,15 @@ func finds(t testing.TB, s locks.Servers, check, level, text string) {
 			t.Errorf("got %+v; want %s: %s", f, level, text)
 		}
 	}
-	if n != 1 {
-		t.Errorf("there are %d findings about %s; want 1", n, check)
+	if (n != 1) != (level == "") {
+		t.Errorf("there are %d findings about %s; want %q", n, check, level)
 	}
 }
 
 // TestProbe probes one server, and checks that this changes nothing.
 func TestProbe(t *testing.T) {
 	t.Parallel()
-	s := zktest.Start(t, zktest.Options{Largest: 50 * time.Second})
+	s := zktest.Start(t, zktest.Options{})
 	op := operate(t, &root{Server: s})
 	before := op.entries("/")
 	got := probe(t, s.URL()+"/p", options("w"))
@@ -65,19 +66,13 @@ func TestProbe(t *testing.T) {
 	if one.RTT <= 0 || one.RTT > time.Second || one.TLS != "" || !one.Expires.IsZero() || !one.Time.IsZero() {
 		t.Errorf("got %+v", one)
 	}
-	finds(t, got, "quorum", "ok", "1 of 1")
-	finds(t, got, "version", "ok", "no known defect")
-	finds(t, got, "ttl", "ok", "from 400ms to 50s")
+	finds(t, got, "version", "", "")
+	finds(t, got, "ttl", "", "")
 	finds(t, got, "acl", "warning", "no user")
 	if after := op.entries("/"); strings.Join(after, " ") != strings.Join(before, " ") {
 		t.Errorf("the nodes were %q, and are %q", before, after)
 	}
 	drive.Eventually(t, drive.Patience, "no session is left", func() bool { return sessions(s) == 1 }) // the operator's
-	o := options("w")
-	o.TTL = time.Minute
-	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "1m0s becomes 50s")
-	o.TTL = time.Millisecond
-	finds(t, probe(t, s.URL()+"/p", o), "ttl", "warning", "1ms becomes 400ms")
 }
 
 // TestProbeEnsemble checks the roles of its members, the defect of their version, and the
@@ -85,7 +80,7 @@ func TestProbe(t *testing.T) {
 func TestProbeEnsemble(t *testing.T) {
 	t.Parallel()
 	trial.Steady(t, func(t testing.TB, _ int) {
-		e := zktest.StartEnsemble(t, 3, zktest.Options{Java: []string{"-Dreadonlymode.enabled=true"}})
+		e := zktest.StartEnsemble(t, 3, zktest.Options{})
 		e.Leader() // waits until there is one
 		roles := map[string]int{}
 		got := probe(t, e.URL()+"/p", options("w"))
@@ -104,18 +99,14 @@ func TestProbeEnsemble(t *testing.T) {
 			got = probe(t, e.URL()+"/p", options("w"))
 			return got.Servers[0].Class == "unavailable" && got.Servers[1].Error == "" && got.Servers[2].Error == ""
 		})
-		finds(t, got, "quorum", "ok", "2 of 3")
 		if s := got.Servers[0]; s.Version != "" || s.Role != "" || s.RTT != 0 || !strings.Contains(s.Error, "refused") {
 			t.Errorf("a dead server: %+v", s)
 		}
 		e[1].Kill()
-		for _, want := range []string{"no quorum", "read-only"} { // first one, then the other
-			drive.Eventually(t, drive.Patience, "one is left: "+want, func() bool {
-				got = probe(t, e.URL()+"/p", options("w"))
-				return strings.Contains(got.Servers[2].Error, want)
-			})
-			finds(t, got, "quorum", "error", "no quorum")
-		}
+		drive.Eventually(t, drive.Patience, "the last one does not serve", func() bool {
+			got = probe(t, e.URL()+"/p", options("w"))
+			return got.Servers[2].Class == "unavailable"
+		})
 	})
 }
 
@@ -180,7 +171,7 @@ func testProbeACL(t *testing.T, s *root) {
 		}
 	}
 	for path, want := range map[string][2]string{
-		"/open": {"warning", "can create and delete"}, "/closed": {"ok", "only some users"}, "/none": {"ok", "does not exist yet"},
+		"/open": {"warning", "can create and delete"}, "/closed": {"ok", "neither create nor delete"}, "/none": {"warning", "does not exist yet"},
 	} {
 		got := probe(t, userURL(path), options("w"))
 		finds(t, got, "acl", want[0], want[1])
@@ -207,7 +198,6 @@ func testProbeUnreachable(t *testing.T, s *root) {
 			t.Errorf("server %d: %+v; want the error %q", i, one, want)
 		}
 	}
-	finds(t, got, "quorum", "ok", "1 of 12")
 	l := handle(t, s.URL(), o)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
@@ -228,8 +218,8 @@ func testProbeServerInfo(t *testing.T, s *root) {
 		{"Zookeeper version: 3.5.9, built on a day" + ensemble, "warning", "ZOOKEEPER-3911"},
 		{"Zookeeper version: 3.7.2" + ensemble, "warning", "ZOOKEEPER-4785"},
 		{"Zookeeper version: 3.9.3" + ensemble, "warning", "ZOOKEEPER-4925"},
-		{"Zookeeper version: 3.9.3\nMode: standalone", "ok", "no known defect"},
-		{"Zookeeper version: 3.9.4" + ensemble, "ok", "no known defect"},
+		{"Zookeeper version: 3.9.3\nMode: standalone", "", ""},
+		{"Zookeeper version: 3.9.4" + ensemble, "", ""},
 		{"srvr is not executed because it is not in the whitelist.\n", "warning", "do not report"},
 		{"ClickHouse Keeper version: v26.9.1.195-testing" + ensemble, "error", "does not resume sessions"},
 	} {

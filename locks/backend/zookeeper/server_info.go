@@ -16,17 +16,12 @@ import (
 type serverInfo struct {
 	product string // "Zookeeper"; "": unknown
 	version string // "3.8.4"
-	mode    string // "leader", "follower", "observer", "standalone" or "read-only"
+	mode    string // "leader", "follower", "observer" or "standalone"
 	refused bool   // the command is not allowed
 }
 
 // maxServerInfo is the most that is read of an answer, in bytes.
 const maxServerInfo = 16 << 10
-
-var (
-	errNoQuorum = errors.New("the server does not serve: the ensemble has no quorum, or is electing its leader")
-	errReadOnly = errors.New("the server is read-only: it has lost its quorum")
-)
 
 // askServerInfo reads a server's answer, after which the server closes the connection. If
 // it closes the connection without an answer, the result is empty, without an error.
@@ -39,17 +34,11 @@ func askServerInfo(conn net.Conn) (serverInfo, error) {
 	if len(text) == 0 && err != nil && !errors.Is(atOnce(err), errNotServing) {
 		return serverInfo{}, err
 	}
-	return parseServerInfo(string(text))
+	return parseServerInfo(string(text)), nil
 }
 
-func parseServerInfo(text string) (b serverInfo, err error) {
-	switch {
-	case strings.Contains(text, "not currently serving requests"): // AbstractFourLetterCommand.ZK_NOT_SERVING
-		return b, errNoQuorum
-	case strings.Contains(text, "is not executed because it is not in the whitelist"):
-		b.refused = true
-		return b, nil
-	}
+func parseServerInfo(text string) (b serverInfo) {
+	b.refused = strings.Contains(text, "is not executed because it is not in the whitelist")
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		if product, ok := strings.CutSuffix(key, " version"); ok {
@@ -58,10 +47,7 @@ func parseServerInfo(text string) (b serverInfo, err error) {
 			b.mode = upTo(value, ", ")
 		}
 	}
-	if b.mode == "read-only" {
-		err = errReadOnly
-	}
-	return b, err
+	return b
 }
 
 // upTo returns a text up to the first of some characters, abbreviated if it is long.

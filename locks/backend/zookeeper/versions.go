@@ -39,17 +39,14 @@ type defect struct {
 // defects lists those with which an ensemble may lose a committed write when its leader
 // changes, and so give a lock to two holders. No others are listed. The tags of
 // github.com/apache/zookeeper show which releases have the repair.
-
 func defects() []defect {
 	return []defect{
 		// A server that receives a snapshot and then loses the leader may continue
 		// without writing the snapshot to disk, and acknowledge later writes before they
-		// are on disk. (pulls 1224, 1445, 1657)
-		{version{3, 5, 0}, version{3, 5, 10}, "ZOOKEEPER-3642, ZOOKEEPER-3911"},
-		{version{3, 6, 0}, version{3, 6, 3}, "ZOOKEEPER-3642, ZOOKEEPER-3911"},
-		// That repair left a race: a write may be acknowledged before it is on disk. No
-		// release of 3.5, 3.6 and 3.7 has the repair of this race. (pull 2111)
-		{version{3, 5, 10}, version{3, 8, 5}, "ZOOKEEPER-4785"},
+		// are on disk (3642, 3911; pulls 1224, 1445, 1657). The repair, in 3.5.10 and 3.6.3,
+		// left a race (4785): a write may be acknowledged before it is on disk. No release of
+		// 3.5, 3.6 and 3.7 has the repair of this race. (pull 2111)
+		{version{3, 5, 0}, version{3, 8, 5}, "ZOOKEEPER-4785, and before 3.5.10 and 3.6.3 ZOOKEEPER-3911"},
 		{version{3, 9, 0}, version{3, 9, 2}, "ZOOKEEPER-4785"},
 		// A server that joined late may lack writes, and the others lose them when it
 		// leads. (pull 2266: only 3.9.3 is affected)
