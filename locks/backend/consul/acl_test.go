@@ -58,7 +58,7 @@ func TestACL(t *testing.T) {
 	if all, _ := drive.List(t, l); !all["jobs/nightly"].Status.Held || string(all["jobs/nightly"].Record) != "x" {
 		t.Errorf("listed %+v", all)
 	}
-	if got := finding(t, l, "access"); got.Level != locks.LevelOK {
+	if got := finding(t, l, "agent"); got.Level != locks.LevelWarning || !strings.Contains(got.Text, "unknown: ") {
 		t.Errorf("found %+v", got)
 	}
 
@@ -95,17 +95,21 @@ func TestACL(t *testing.T) {
 		if !errors.Is(err, locks.ErrDenied) || !strings.Contains(err.Error(), name) || !strings.Contains(locks.Hint(err), "needs a policy") || strings.Contains(fmt.Sprint(err), token) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if got := finding(t, l, "access"); name == "key:write" && got.Level != locks.LevelError {
-			t.Errorf("%s: found %+v", name, got)
-		}
 	}
 }
 
-// TestDevMode checks that doctor warns of a server that keeps nothing over a restart.
-func TestDevMode(t *testing.T) {
+// TestAgentsSettings checks that doctor warns of an agent that keeps nothing over a restart, or ends
+// its leases then.
+func TestAgentsSettings(t *testing.T) {
 	t.Parallel()
 	s := consultest.Start(t, consultest.Options{})
-	if got := finding(t, handle(t, s.URL(), options("a")), "servers"); got.Level != locks.LevelWarning || !strings.Contains(got.Text, "number of servers: 1; none may fail") {
+	for _, check := range []string{"agent", "dev mode", "deregistration", "token"} {
+		if got := finding(t, handle(t, s.URL(), options("a")), check); got.Level != "" {
+			t.Errorf("found %+v", got)
+		}
+	}
+	leaves := consultest.Start(t, consultest.Options{HCL: []string{"leave_on_terminate = true"}})
+	if got := finding(t, handle(t, leaves.URL(), options("a")), "deregistration"); got.Level != locks.LevelWarning {
 		t.Errorf("found %+v", got)
 	}
 	dev := front(t, s, func(w http.ResponseWriter, r *http.Request) bool {

@@ -1,9 +1,9 @@
 package consul
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -15,24 +15,17 @@ import (
 
 // facts are what an agent reports. What we may not know is zero.
 type facts struct {
-	leader string   // address; "": there is none
-	peers  []string // the servers
-	self   struct {
+	self struct {
 		Config struct {
-			NodeName, Version string
-			Server            bool
+			Version string
+			Server  bool
 		}
-		DebugConfig struct {
-			ACLsEnabled   bool
-			DevMode       bool
-			SessionTTLMin string
-		}
+		DebugConfig struct{ ACLsEnabled, DevMode, LeaveOnTerm bool }
 	}
 	token struct {
 		AccessorID, Description string
 		ExpirationTime          time.Time
 	}
-	access []struct{ Allow bool } // to write keys, and sessions
 }
 
 // Probe implements [queue.Prober].
@@ -42,11 +35,12 @@ func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	s := locks.Server{Address: l.client.settings.addr}
 	out := locks.Servers{Product: "Consul"}
 	var f facts
-	_, err := l.client.fetch(ctx, "/v1/status/leader", nil, &f.leader)
+	leader := "" // needs no permission
+	_, err := l.client.fetch(ctx, "/v1/status/leader", &leader)
 	sent := time.Now()
-	if err == nil {
+	if err == nil { // the second request has an open connection
 		var state *tls.ConnectionState
-		if state, err = l.client.fetch(ctx, "/v1/status/peers", nil, &f.peers); err == nil && state != nil {
+		if state, err = l.client.fetch(ctx, "/v1/status/leader", &leader); err == nil && state != nil {
 			s.TLS, s.Expires = tlsfiles.Security(*state, tlsfiles.Own(l.client.settings.tls.Config()))
 		}
 	}
@@ -57,47 +51,28 @@ func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 		return out, nil
 	}
 	s.RTT = time.Since(sent)
-	problem := l.ask(ctx, &f)
-	s.Version, s.Role = f.self.Config.Version, "client agent"
-	if f.self.Config.Server {
+	_, unknown := l.client.fetch(ctx, "/v1/agent/self", &f.self)
+	if unknown != nil || f.self.DebugConfig.ACLsEnabled {
+		_, _ = l.client.fetch(ctx, "/v1/acl/token/self", &f.token) // who may not use it learns that elsewhere
+	}
+	if s.Version = f.self.Config.Version; f.self.Config.Server {
 		s.Role = "server"
+	} else if unknown == nil {
+		s.Role = "client agent"
 	}
-	if out.User = f.token.Description; out.User == "" {
-		out.User = f.token.AccessorID
-	}
+	out.User = cmp.Or(f.token.Description, f.token.AccessorID)
 	out.Servers = []locks.Server{s}
-	l.judge(&f, &out)
-	if problem != nil {
-		out.Find("access", locks.LevelError, problem.Err.Error(), problem.Hint)
+	if unknown != nil {
+		out.Find("agent", locks.LevelWarning, "its settings cannot be read, so whether it runs with -dev, or leaves when it is terminated, is unknown: "+l.explain(unknown).Err.Error(),
+			`to have them checked, let the token read them: agent_prefix "" { policy = "read" }`)
 	}
+	l.judge(&f, &out)
 	return out, nil
 }
 
-// ask asks for what needs a permission. It returns an error if the token is good for nothing.
-func (l *lock) ask(ctx context.Context, f *facts) *locks.Error {
-	_, err := l.client.fetch(ctx, "/v1/agent/self", nil, &f.self)
-	if err == nil && !f.self.DebugConfig.ACLsEnabled {
-		return nil
-	}
-	_, _ = l.client.fetch(ctx, "/v1/acl/token/self", nil, &f.token)
-	type want struct{ Resource, Segment, Access string }
-	_, err = l.client.fetch(ctx, "/v1/internal/acl/authorize", []want{
-		{"key", l.key, "write"}, {"session", f.self.Config.NodeName, "write"},
-	}, &f.access)
-	if err != nil {
-		return l.explain(err)
-	}
-	return nil
-}
-
-// fetch asks for something other than keys. A body has the parameters of the request. It
-// returns the state of a connection with TLS.
-func (c *client) fetch(ctx context.Context, path string, body, answer any) (*tls.ConnectionState, error) {
-	method := http.MethodGet
-	if body != nil {
-		method = http.MethodPost
-	}
-	resp, err := c.send(ctx, method, path, url.Values{}, body)
+// fetch asks for something other than keys. It returns the state of a connection with TLS.
+func (c *client) fetch(ctx context.Context, path string, answer any) (*tls.ConnectionState, error) {
+	resp, err := c.send(ctx, http.MethodGet, path, url.Values{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -108,36 +83,18 @@ func (c *client) fetch(ctx context.Context, path string, body, answer any) (*tls
 	return resp.TLS, decode(resp, maxAnswer, answer)
 }
 
-// judge adds what can break exclusion, or keep a run from its lock.
+// judge adds what can lose leases or tokens.
 func (l *lock) judge(f *facts, to *locks.Servers) {
-	if f.leader == "" {
-		to.Find("leader", locks.LevelError, "the servers have no leader", "see consul operator raft list-peers")
-	}
-	switch n := len(f.peers); {
-	case f.self.DebugConfig.DevMode:
+	if f.self.DebugConfig.DevMode {
 		to.Find("dev mode", locks.LevelError, "the agent runs with -dev: a restart loses all locks, and tokens begin anew", "run a server with a data directory")
-	case n < 3:
-		to.Find("servers", locks.LevelWarning, fmt.Sprintf("number of servers: %d; none may fail", n), "run three or five")
-	default:
-		to.Find("servers", locks.LevelOK, fmt.Sprintf("number of servers: %d; %d may fail", n, (n-1)/2), "")
 	}
-	if least, err := time.ParseDuration(f.self.DebugConfig.SessionTTLMin); err == nil && least > l.o.TTL {
-		to.Find("ttl", locks.LevelWarning, fmt.Sprintf("the server grants no ttl below %v", least), "use --ttl "+least.String()+", or set session_ttl_min on the servers")
+	if f.self.DebugConfig.LeaveOnTerm {
+		to.Find("deregistration", locks.LevelWarning, "when the agent is terminated, it leaves: its node is deregistered, and all leases that were taken through it end", "set leave_on_terminate = false")
 	}
 	if s := l.client.settings; s.tls == nil && !s.socket && !hosts.Local(s.addr) && (s.token != "" || s.tokenFile != nil || s.auth != nil) {
 		to.Find("encryption", locks.LevelWarning, "the token goes over the network unencrypted", "enable TLS on the agent, and give cacert=FILE or tls=true; or use an agent on this machine")
 	}
 	if end := f.token.ExpirationTime; !end.IsZero() {
 		to.Find("token", locks.LevelWarning, "the ACL token expires at "+end.UTC().Format(time.RFC3339)+", and with it every lease", "replace it in time in a file that token-file= names")
-	}
-	if len(f.access) == 2 {
-		switch {
-		case !f.access[0].Allow:
-			to.Find("access", locks.LevelError, "the token may not write "+l.key, hintACL)
-		case !f.access[1].Allow && f.self.Config.NodeName != "":
-			to.Find("access", locks.LevelError, "the token may not make sessions on the node "+f.self.Config.NodeName, hintACL)
-		default:
-			to.Find("access", locks.LevelOK, "we may write the keys", "")
-		}
 	}
 }
