@@ -74,9 +74,8 @@
 // managed folder. The smallest predefined role with these is
 // roles/storage.objectUser. Forgetting a lock needs storage.objects.delete, which
 // that role also has; no run deletes anything. Listing and breaking locks need
-// no more than a run. A check of the bucket reads its settings if the account
-// may (storage.buckets.get, as in roles/storage.bucketViewer), and asks which of
-// these permissions the account has on the bucket. The access scopes of a virtual
+// no more than a run. A check of the bucket reads its rules if the account
+// may (storage.buckets.get, as in roles/storage.bucketViewer). The access scopes of a virtual
 // machine must include devstorage.full_control or cloud-platform.
 //
 // Holds and retention policies do no harm: they forbid deleting and replacing
@@ -96,7 +95,7 @@
 // $0.52 a month. A run with -n is one read, and one that gets the lock is one read
 // and two writes; writing a record is one more write. Objects are created in the class
 // Standard, whatever the bucket's default, because operations on the others cost several
-// times as much.
+// times as much. Exclude the prefix from rules that move objects to another class.
 //
 // If an operator deletes the object of a held lock, somebody else may
 // get the lock at once, and the holder learns of it with its next renewal. The record is
@@ -110,5 +109,5 @@
 //
 // The objects of unused locks stay until somebody has the lock forgotten. Object
 // versioning and soft deletion keep no copies of renewals, because only metadata
-// changes.
+// changes; what is forgotten they keep, and a retention policy forbids to forget.
 package gcs

@@ -32,21 +32,20 @@ type lifecycleRule struct {
 	Condition map[string]json.RawMessage `json:"condition"`
 }
 
-// describe requests the bucket's settings, and returns them and its rules.
-func describe(ctx context.Context, b *storage.BucketHandle) (*storage.BucketAttrs, []lifecycleRule, error) {
+// lifecycleRules asks for the bucket's rules.
+func lifecycleRules(ctx context.Context, b *storage.BucketHandle) ([]lifecycleRule, error) {
 	ctx, answer := withReply(ctx)
 	answer.copy = new(bytes.Buffer)
-	attrs, err := b.Attrs(ctx)
-	if err != nil {
-		return nil, nil, err
+	if _, err := b.Attrs(ctx); err != nil {
+		return nil, err
 	}
 	var raw struct {
 		Lifecycle struct {
 			Rule []lifecycleRule `json:"rule"`
 		} `json:"lifecycle"`
 	}
-	err = json.Unmarshal(answer.copy.Bytes(), &raw)
-	return attrs, raw.Lifecycle.Rule, err
+	err := json.Unmarshal(answer.copy.Bytes(), &raw)
+	return raw.Lifecycle.Rule, err
 }
 
 func (r lifecycleRule) String() string {

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
-// Probe implements [caslease.Prober]: the one server is the bucket. It makes at most five
+// Probe implements [caslease.Prober]: the one server is the bucket. It makes at most four
 // requests, and only reads.
 func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	p := probe{store: s, Servers: locks.Servers{Product: "Google Cloud Storage"}}
@@ -28,7 +28,7 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 		return nil
 	}
 	if err := insist(ctx, look); err != nil {
-		p.unusable(err)
+		p.Servers.Servers = []locks.Server{{Address: p.address(), Error: err.Err.Error(), Class: locks.ServerClass(err)}}
 		return p.Servers, nil
 	}
 	p.server(answer)
@@ -47,19 +47,10 @@ func (p *probe) address() string {
 	return cmp.Or(p.store.settings.endpoint, "https://storage.googleapis.com") + "/" + p.store.settings.bucket
 }
 
-// unusable reports the error that keeps us from using the bucket.
-func (p *probe) unusable(e *locks.Error) {
-	p.Find("bucket", locks.LevelError, e.Err.Error(), e.Hint)
-	p.Servers.Servers = []locks.Server{{Address: p.address(), Error: e.Err.Error(), Class: locks.ServerClass(e)}}
-}
-
 // server reports what an answer about the lock's object shows of the service.
 func (p *probe) server(answer *reply) {
 	s := locks.Server{Address: p.address(), RTT: answer.took}
-	if answer.date.IsZero() {
-		p.Find("date", locks.LevelWarning, "the answers have no Date that is certainly the service's, so a waiter must watch the lock of a dead holder for a whole lease",
-			"use no cache and no proxy that answers for the service")
-	} else {
+	if !answer.date.IsZero() {
 		s.Time = answer.date.Add(time.Second / 2) // a Date is in whole seconds, rounded down
 		s.Ours = answer.sent.Add(s.RTT / 2)
 	}
@@ -69,8 +60,7 @@ func (p *probe) server(answer *reply) {
 	p.Servers.Servers = []locks.Server{s}
 }
 
-// inspectBucket reports on the bucket's settings and on the account's permissions, or that
-// they cannot be read.
+// inspectBucket reports rules of the bucket that delete objects, or that they cannot be read.
 func (p *probe) inspectBucket(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, p.store.patience)
 	defer cancel()
@@ -79,23 +69,34 @@ func (p *probe) inspectBucket(ctx context.Context) {
 		return
 	}
 	p.User = p.store.user(ctx)
-	attrs, rules, err := describe(ctx, b)
+	rules, err := lifecycleRules(ctx, b)
+	const check = "lifecycle"
 	switch {
 	case err == nil:
-		p.bucket(attrs)
-		p.lifecycle(rules)
+		p.lifecycle(check, rules)
 	case status(err) == http.StatusForbidden && !throttle(err):
-		p.Find("bucket", locks.LevelWarning, "its settings cannot be checked: storage.buckets.get is not allowed (locks do not need it)",
-			"to have them checked, grant the account the role roles/storage.bucketViewer on the bucket")
+		p.Find(check, locks.LevelWarning, "whether a rule deletes objects cannot be checked: storage.buckets.get is not allowed (locks do not need it)",
+			"to have it checked, grant the account the role roles/storage.bucketViewer on the bucket")
 	default:
-		p.Find("bucket", locks.LevelWarning, "cannot read its settings: "+plain(err), "try again")
+		p.Find(check, locks.LevelWarning, "whether a rule deletes objects cannot be checked: "+plain(err), "try again")
 	}
-	has, err := b.IAM().TestPermissions(ctx, neededPermissions())
-	switch {
-	case p.store.settings.anonymous() && len(has) == 0: // emulators have no permissions
-	case err != nil:
-		p.Find("permissions", locks.LevelWarning, "cannot read them: "+plain(err), "try again")
-	default:
-		p.permissions(has)
+}
+
+// lifecycle reports the rule that deletes most of our objects, if there is one.
+func (p *probe) lifecycle(check string, rules []lifecycleRule) {
+	const fix = "use a bucket without such rules, or limit them to other prefixes"
+	classes := p.store.settings.classes(rules)
+	var worst reach
+	var which lifecycleRule
+	for _, r := range rules {
+		if got := p.store.settings.reaches(r, classes); r.Action.Type == "Delete" && got > worst {
+			worst, which = got, r
+		}
+	}
+	switch worst {
+	case certain:
+		p.Find(check, locks.LevelError, "the rule "+which.String()+" deletes objects of the prefix, even those of held locks: it counts from their creation, not from the last renewal", fix)
+	case unclear:
+		p.Find(check, locks.LevelWarning, "the rule "+which.String()+" may delete objects of some locks, even while they are held", "make sure that no lock's object meets the conditions, or limit the rule to other prefixes")
 	}
 }

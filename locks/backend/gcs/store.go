@@ -54,7 +54,7 @@ func (s *settings) object(k caslease.Key) string {
 type store struct {
 	settings  *settings
 	name      string        // of the lock whose handle this is, for Probe
-	patience  time.Duration // how long Probe may take for the bucket's settings and permissions
+	patience  time.Duration // how long Probe may take for the bucket's rules
 	transport *http.Transport
 
 	once  sync.Once

@@ -9,7 +9,7 @@ import (
 
 // A Request is one that the emulator has received.
 type Request struct {
-	Verb   string // "read", "create", "patch", "delete", "list", "bucket", "permissions", or "other"
+	Verb   string // "read", "create", "patch", "delete", "list", "bucket", or "other"
 	Method string
 	Path   string
 	Query  url.Values
@@ -54,8 +54,6 @@ func newRequest(r *http.Request) (Request, error) {
 		req.Verb = "list"
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/b/"+Bucket):
 		req.Verb = "bucket"
-	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/iam/testPermissions"):
-		req.Verb = "permissions"
 	}
 	return req, err
 }
