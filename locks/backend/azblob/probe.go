@@ -15,17 +15,16 @@ import (
 )
 
 // Probe implements [caslease.Prober]: the one server is the container. It makes at most
-// five requests, and only reads.
+// four requests, and only reads.
 func (s *store) Probe(ctx context.Context, insist func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	p := probe{store: s, Servers: locks.Servers{Product: "Azure Blob Storage", User: s.settings.user()}}
 	p.token()
 	at := locks.Server{Address: s.settings.service + "/" + s.settings.container}
 	var resp *http.Response
-	var b *blobView
 	look := func(ctx context.Context) (err error) {
 		for range 2 { // the second uses an open connection, so its time is the RTT
 			start := time.Now()
-			if b, err = s.look(policy.WithCaptureResponse(ctx, &resp), caslease.Key{Name: s.name}); err != nil {
+			if _, err = s.look(policy.WithCaptureResponse(ctx, &resp), caslease.Key{Name: s.name}); err != nil {
 				return err
 			}
 			at.RTT, at.Ours = time.Since(start), start.Add(time.Since(start)/2)
@@ -33,7 +32,6 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 		return nil
 	}
 	if err := insist(ctx, look); err != nil {
-		p.Find("container", locks.LevelError, err.Err.Error(), err.Hint)
 		p.Servers.Servers = []locks.Server{{Address: at.Address, Error: err.Err.Error(), Class: locks.ServerClass(err)}}
 		return p.Servers, nil
 	}
@@ -46,12 +44,8 @@ func (s *store) Probe(ctx context.Context, insist func(context.Context, func(con
 		at.TLS, at.Expires = tlsfiles.Security(*resp.TLS, nil)
 	}
 	p.Servers.Servers = []locks.Server{at}
-	if b != nil && b.infinite {
-		p.Find("lease", locks.LevelError, "another program has a lease without end on the lock's blob", "end it with leaderrun release --force, or az storage blob lease break")
-	}
 	ctx, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	p.settings(ctx)
 	p.account(ctx)
 	p.tier(ctx)
 	return p.Servers, nil
@@ -88,20 +82,6 @@ func (p *probe) token() {
 	}
 }
 
-// settings reports settings of the container that forbid changes of blobs.
-func (p *probe) settings(ctx context.Context) {
-	r, err := p.store.container.GetProperties(ctx, nil)
-	set := func(b *bool) bool { return b != nil && *b }
-	switch {
-	case err != nil:
-		p.Find("container", locks.LevelWarning, "cannot read its settings: "+p.store.Fault(err).Text, "to have them checked, allow the identity to read the container's properties; locks do not need it")
-	case set(r.HasImmutabilityPolicy), set(r.HasLegalHold):
-		p.Find("container", locks.LevelError, "it has an immutability policy or a legal hold, which forbids changes of blobs", "use a container without them")
-	default:
-		p.Find("container", locks.LevelOK, "", "")
-	}
-}
-
 // tier reports whether a blob under the prefix is in the archive tier. It looks at a page of them.
 func (p *probe) tier(ctx context.Context) {
 	items, _, _ := p.store.items(ctx, "") // who may not list them learns it elsewhere
@@ -115,14 +95,14 @@ func (p *probe) tier(ctx context.Context) {
 
 // account reports whether a failover can lose what was acknowledged.
 func (p *probe) account(ctx context.Context) {
+	const check = "replication"
 	r, err := p.store.container.GetAccountInfo(ctx, nil)
-	if err != nil || r.SKUName == nil {
-		return // not everybody may ask
+	switch {
+	case err != nil || r.SKUName == nil: // not everybody may ask
+		p.Find(check, locks.LevelWarning, "whether the account is replicated to another region, where a failover loses the last changes, cannot be read", "see az storage account show --query sku.name, and use LRS or ZRS")
+	case strings.Contains(string(*r.SKUName), "GRS") || strings.Contains(string(*r.SKUName), "GZRS"):
+		p.Find(check, locks.LevelWarning, string(*r.SKUName)+": a failover to the other region loses the last changes, and with them locks and tokens", "before and during a failover, stop all runs that use this account; or use an account with LRS or ZRS")
+	default:
+		p.Find(check, locks.LevelOK, string(*r.SKUName)+", in one region", "")
 	}
-	sku := string(*r.SKUName)
-	if strings.Contains(sku, "GRS") || strings.Contains(sku, "GZRS") {
-		p.Find("replication", locks.LevelWarning, sku+": a failover to the other region loses the last changes, and with them locks and tokens", "before and during a failover, stop all runs that use this account; or use an account with LRS or ZRS")
-		return
-	}
-	p.Find("replication", locks.LevelOK, sku, "")
 }

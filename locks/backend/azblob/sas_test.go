@@ -3,6 +3,8 @@ package azblob_test
 import (
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -80,6 +82,23 @@ func testArchived(t *testing.T, s *site) {
 	o.Name = "another" // doctor's is
 	if f := finding(t, open(t, s.url(s.Addr()), o), "tier"); f.Level != locks.LevelError || !strings.Contains(f.Text, "archive tier") {
 		t.Errorf("found %+v", f)
+	}
+}
+
+// testReplicated: a probe warns of an account that can fail over to another region, or may.
+func testReplicated(t *testing.T, s *site) {
+	for sku, level := range map[string]string{"Standard_LRS": locks.LevelOK, "Standard_RAGRS": locks.LevelWarning, "Standard_GZRS": locks.LevelWarning, "": locks.LevelWarning} {
+		pass := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.Addr()})
+		pass.ModifyResponse = func(r *http.Response) error {
+			r.Header.Del("x-ms-sku-name")
+			if sku != "" {
+				r.Header.Set("x-ms-sku-name", sku)
+			}
+			return nil
+		}
+		if f := finding(t, open(t, s.url(serve(t, pass.ServeHTTP)), options("a")), "replication"); f.Level != level || !strings.Contains(f.Text, sku) {
+			t.Errorf("%q: found %+v", sku, f)
+		}
 	}
 }
 

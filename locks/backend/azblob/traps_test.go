@@ -39,6 +39,7 @@ func TestOneServer(t *testing.T) {
 		"FrozenServer":          testFrozenServer,
 		"TokenInFile":           testTokenInFile,
 		"Archived":              testArchived,
+		"Replicated":            testReplicated,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
