@@ -46,8 +46,8 @@ func finds(t *testing.T, found locks.Servers, check, level, text, fix string) {
 	t.Errorf("found %+v; want %s", found, check)
 }
 
-// TestProbe checks the findings about tables of both dialects, and that a probe leaves
-// nothing.
+// TestProbe checks what a probe says of databases of both dialects without problems, and of one
+// from which something else deletes rows; and that it leaves nothing.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	server := spannertest.Start(t)
@@ -55,9 +55,7 @@ func TestProbe(t *testing.T) {
 		d := server.New(postgres)
 		s := at(t, d, server.Addr())
 		found := probe(t, s)
-		finds(t, found, "database", locks.LevelOK, map[bool]string{false: "GoogleSQL", true: "PostgreSQL"}[postgres], "")
-		finds(t, found, "table", locks.LevelOK, "leaderrun_locks", "")
-		if len(found.Findings) != 2 || !strings.Contains(found.Product, "emulator") {
+		if len(found.Findings) > 0 || !strings.Contains(found.Product, "emulator") {
 			t.Errorf("found %+v", found)
 		}
 		one := found.Servers[0]
@@ -67,50 +65,25 @@ func TestProbe(t *testing.T) {
 		if rows := d.Exec("SELECT name FROM leaderrun_locks"); len(rows) > 0 {
 			t.Errorf("the probe has left %q", rows)
 		}
-		d.DDL("DROP TABLE leaderrun_locks")
-		finds(t, probe(t, s), "table", locks.LevelError, "leaderrun_locks", "CREATE TABLE leaderrun_locks (name")
 	}
-}
-
-// TestProbeOfWrongTables checks tables in which a run could not write, and one from which
-// something else deletes rows.
-func TestProbeOfWrongTables(t *testing.T) {
-	t.Parallel()
-	server := spannertest.Start(t)
 	d := server.New(false)
-	s := at(t, d, server.Addr())
-	const plain = "CREATE TABLE leaderrun_locks (name STRING(256) NOT NULL, part INT64 NOT NULL, created TIMESTAMP NOT NULL, updated TIMESTAMP NOT NULL, state STRING(MAX), record BYTES(MAX)) PRIMARY KEY (name, part)"
-	d.DDL("DROP TABLE leaderrun_locks")
-	d.DDL(plain)
-	finds(t, probe(t, s), "table", locks.LevelError, "allow_commit_timestamp", "")
-	d.DDL("DROP TABLE leaderrun_locks")
-	d.Table()
 	d.DDL("ALTER TABLE leaderrun_locks ADD ROW DELETION POLICY (OLDER_THAN(created, INTERVAL 1 DAY))")
-	finds(t, probe(t, s), "deletion policy", locks.LevelWarning, "OLDER_THAN(created", "DROP ROW DELETION POLICY")
-}
-
-// TestProbeWithoutRights checks an account that may read but not write.
-func TestProbeWithoutRights(t *testing.T) {
-	t.Parallel()
-	server := spannertest.Start(t)
-	s := at(t, server.New(false), front(t, server, func(c *spannertest.Call) ([]byte, error) {
-		if strings.Contains(string(c.Request), "UPDATE") {
-			return nil, status.Error(codes.PermissionDenied, "Caller is missing IAM permission spanner.databases.write")
+	finds(t, probe(t, at(t, d, server.Addr())), "deletion policy", locks.LevelWarning, "OLDER_THAN(created", "DROP ROW DELETION POLICY")
+	s := at(t, d, front(t, server, func(c *spannertest.Call) ([]byte, error) {
+		if strings.Contains(string(c.Request), "row_deletion_policy") {
+			return nil, status.Error(codes.PermissionDenied, "no")
 		}
 		return c.Pass()
 	}))
-	found := probe(t, s)
-	finds(t, found, "database", locks.LevelOK, "", "")
-	finds(t, found, "table", locks.LevelError, "spanner.databases.write", "roles/spanner.databaseUser")
+	finds(t, probe(t, s), "deletion policy", locks.LevelWarning, "is unknown", "")
 }
 
-// TestProbeUnreachable checks that nothing is said about a table that cannot be asked for.
+// TestProbeUnreachable checks that nothing is said about a database that cannot be asked.
 func TestProbeUnreachable(t *testing.T) {
 	t.Parallel()
 	server := spannertest.Start(t)
 	found := probe(t, at(t, server.New(false), "127.0.0.1:1"))
-	finds(t, found, "database", locks.LevelError, "connection refused", "SPANNER_EMULATOR_HOST")
-	if len(found.Findings) != 1 || found.Servers[0].Class != "unavailable" {
+	if len(found.Findings) > 0 || !strings.Contains(found.Servers[0].Error, "connection refused") || found.Servers[0].Class != "unavailable" {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -30,14 +30,13 @@ const (
 
 // A dialect is one of the two kinds of SQL. A database has one of them forever.
 type dialect struct {
-	name     string
 	tableSQL string // creates the default table
 	quote    string // goes around names
 }
 
 var (
-	googleSQL  = &dialect{"GoogleSQL", spannerinfo.GoogleSQL, "`"}
-	postgreSQL = &dialect{"PostgreSQL", spannerinfo.PostgreSQL, `"`}
+	googleSQL  = &dialect{spannerinfo.GoogleSQL, "`"}
+	postgreSQL = &dialect{spannerinfo.PostgreSQL, `"`}
 )
 
 // toPostgreSQL makes "@p1" "$1". The dialect calls its own functions with a prefix.

@@ -45,7 +45,7 @@ func (s *store) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to c
 	if at.Version != "" {
 		statement, values = updateSQL, append(values, stamp(at.Version), stamp(version(earliest(at, to))))
 	}
-	done, err := s.client.change(ctx, true, statement, values...)
+	done, err := s.client.change(ctx, statement, values...)
 	if err != nil {
 		return caslease.Cell{}, err
 	}
@@ -66,7 +66,7 @@ func earliest(at caslease.Cell, to caslease.Value) time.Time {
 
 // Delete implements [caslease.Store].
 func (s *store) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) error {
-	_, err := s.client.change(ctx, true, deleteSQL, text(k.Name), number(int(k.Part)), stamp(at.Version))
+	_, err := s.client.change(ctx, deleteSQL, text(k.Name), number(int(k.Part)), stamp(at.Version))
 	return err
 }
 

@@ -48,20 +48,20 @@ func (c *client) query(ctx context.Context, statement string, values []param, op
 	return res.GetRows(), c.failed(api, s, err)
 }
 
-// change runs a statement that changes one row. If commit is set and one row has changed, it
-// commits the transaction and returns the commit timestamp. Otherwise it rolls it back, and the
-// error is errChanged. A transaction that the service aborts has no effect, and is repeated
+// change runs a statement that changes one row. If one row has changed, it commits the
+// transaction and returns the commit timestamp. Otherwise it rolls it back, and the error is
+// errChanged. A transaction that the service aborts has no effect, and is repeated
 // until ctx ends: the condition of the statement is then checked again.
-func (c *client) change(ctx context.Context, commit bool, statement string, values ...param) (time.Time, error) {
+func (c *client) change(ctx context.Context, statement string, values ...param) (time.Time, error) {
 	for pause := (backoff.Backoff{Longest: abortedMax}); ; {
-		done, err := c.changeOnce(ctx, commit, statement, values)
+		done, err := c.changeOnce(ctx, statement, values)
 		if !aborted(err) || pause.Wait(ctx) != nil {
 			return done, err
 		}
 	}
 }
 
-func (c *client) changeOnce(ctx context.Context, commit bool, statement string, values []param) (time.Time, error) {
+func (c *client) changeOnce(ctx context.Context, statement string, values []param) (time.Time, error) {
 	ctx, api, s, err := c.in(ctx)
 	if err != nil {
 		return time.Time{}, err
@@ -71,7 +71,7 @@ func (c *client) changeOnce(ctx context.Context, commit bool, statement string, 
 		return time.Time{}, c.failed(api, s, err)
 	}
 	tx := res.GetMetadata().GetTransaction().GetId()
-	if !commit || res.GetStats().GetRowCountExact() != 1 {
+	if res.GetStats().GetRowCountExact() != 1 {
 		_ = api.Rollback(ctx, &pb.RollbackRequest{Session: s.name, TransactionId: tx}) // the service also ends it by itself
 		return time.Time{}, errChanged
 	}
