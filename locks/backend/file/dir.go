@@ -52,7 +52,7 @@ func peekDir(path string) (*os.File, error) {
 
 func trustDir(dir *os.File) error { return checkOwner(dir, fs.ModeDir) }
 
-// ownership describes the owner and the permissions of a directory.
+// ownership says for whom the locks of a directory are.
 func ownership(dir *os.File) string {
 	info, err := dir.Stat()
 	if err != nil {
@@ -61,23 +61,7 @@ func ownership(dir *os.File) string {
 	if isShared(info) {
 		return fmt.Sprintf("the group %d shares its locks: every member can hold each of them, and must be trusted", gidOf(info))
 	}
-	return fmt.Sprintf("it belongs to uid %d and has the mode %#o", uidOf(info), info.Mode().Perm())
-}
-
-// mayWrite returns why nothing can be made in a directory, or nil.
-func mayWrite(dir *os.File) error {
-	err := unix.Faccessat(unix.AT_FDCWD, dir.Name(), unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	if err != nil {
-		return &fs.PathError{Op: "write to", Path: dir.Name(), Err: err}
-	}
-	return nil
-}
-
-// lockDir locks a directory until it is closed, or fails if another process has locked
-// it.
-func lockDir(dir *os.File) error {
-	_, err := tryShared(dir)
-	return err
+	return fmt.Sprintf("its locks are those of uid %d on this machine, and of nobody else (mode %#o)", uidOf(info), info.Mode().Perm())
 }
 
 func makeDir(p place) error {

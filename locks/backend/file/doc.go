@@ -117,7 +117,8 @@
 // accepted. The default directory of a container is private to it; to share a lock, mount
 // the same directory.
 //
-// Lock files take 12 KiB each, and no run deletes them, because that would break the
+// A full disk, or one without inodes, refuses new locks; a lock that is held lasts. Lock files
+// take 12 KiB each, and no run deletes them, because that would break the
 // exclusion. Forget deletes a lock's files while it holds the lock; a waiter for the file
 // then finds that it is gone, and starts again. A crash while a record is written leaves
 // a file whose name begins with "~".

@@ -38,7 +38,6 @@ func (fs fileSystem) lost() string {
 //
 // The lock file is checked as well as its directory, because another file may be mounted
 // over it.
-// over it.
 func (l *Locker) checkLocal(f *os.File) error {
 	fs, err := l.fileSystem(f)
 	switch {

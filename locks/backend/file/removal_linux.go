@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/leaderrun/leaderrun/locks"
 )
 
 const watches = true
@@ -67,17 +65,4 @@ func notify(subjects ...subject) (*os.File, error) {
 		}
 	}
 	return f, nil
-}
-
-// inotifyFindings checks whether an inotify instance is available.
-func inotifyFindings() []locks.Finding {
-	f, err := notify()
-	if err != nil {
-		return []locks.Finding{{
-			Check: "inotify", Level: "warning", Text: err.Error() + "; leaderrun will not notice that a lock file was deleted",
-			Fix: "raise fs.inotify.max_user_instances with sysctl, or end the processes that use them up",
-		}}
-	}
-	_ = f.Close() // nothing was read
-	return []locks.Finding{{Check: "inotify", Level: "ok"}}
 }

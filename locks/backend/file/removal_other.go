@@ -5,8 +5,6 @@ package file
 import (
 	"context"
 	"os"
-
-	"github.com/leaderrun/leaderrun/locks"
 )
 
 const watches = false
@@ -16,6 +14,3 @@ func awaitRemoval(ctx context.Context, _ string, _ os.FileInfo, _, touched func(
 	poll(ctx, touched)
 	return nil
 }
-
-// inotifyFindings returns nil: this system has no inotify.
-func inotifyFindings() []locks.Finding { return nil }
