@@ -68,14 +68,11 @@ func TestLeastRights(t *testing.T) {
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
 	storetest.IsKind(t, s, err, caslease.Denied)
-	findings(t, s, "table", "denied")
 	server.Exec(grant)
 	c := storetest.Must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
 	c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
-	findings(t, s, "table", "we may use it")
 	server.Exec("REVOKE DELETE ON leaderrun_locks FROM runner")
 	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
-	findings(t, s, "table", "everything except forget")
 }
 
 // findings checks one finding of a probe. If text is "", there must be none.
@@ -108,13 +105,12 @@ func TestDurability(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Start(t, "--log-bin")
 	s := at(t, server.URL())
-	findings(t, s, "table", "there is no")
 	findings(t, s, "durability", "sync_binlog is 0")
 	findings(t, s, "replication", "none is semi-synchronous")
 	server.Exec("SET GLOBAL innodb_flush_log_at_trx_commit = 2, sync_binlog = 1")
 	findings(t, s, "durability", "innodb_flush_log_at_trx_commit is 2")
 	server.Exec("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-	findings(t, s, "durability", "on disk")
+	findings(t, s, "durability", "is 1")
 }
 
 // TestSemiSync checks that doctor does not count on replicas that the server no longer waits for.
@@ -127,10 +123,35 @@ func TestSemiSync(t *testing.T) {
 	status := "SELECT COUNT(*) = 2 FROM information_schema.global_status WHERE (variable_name, variable_value) IN (('rpl_semi_sync_master_clients', '1'), ('rpl_semi_sync_master_status', '%s'))"
 	primary.Until(fmt.Sprintf(status, "ON"))
 	s := at(t, primary.URL())
-	findings(t, s, "replication", "semi-synchronous, to 1")
+	findings(t, s, "replication", "semi-synchronous now, to 1")
 	primary.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
 	primary.Until(fmt.Sprintf(status, "OFF"))
 	findings(t, s, "replication", "is off, or has gone on")
+}
+
+// TestReplication checks what doctor says of replicas for which commits wait, or do not.
+func TestReplication(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		replicas, clients, enough string // "": the server has no such variable
+		level, text               string
+	}{
+		{"0", "0", "", locks.LevelWarning, "none is semi-synchronous"},
+		{"2", "0", "", locks.LevelWarning, "2 replicas, and none is semi-synchronous"},
+		{"1", "1", "", locks.LevelOK, "to 1"},
+		{"2", "1", "", locks.LevelWarning, "wait for 1 of 2"},
+		{"", "3", "2", locks.LevelWarning, "wait for 2 of 3"},
+		{"", "2", "2", locks.LevelOK, "to 2"},
+	} {
+		var found locks.Servers
+		host{facts: map[string]string{
+			"log_bin": "ON", "rpl_semi_sync_source_status": "ON", "slaves_connected": tt.replicas,
+			"rpl_semi_sync_source_clients": tt.clients, "rpl_semi_sync_source_wait_for_replica_count": tt.enough,
+		}}.replication(&found)
+		if f := found.Findings[0]; f.Level != tt.level || !strings.Contains(f.Text, tt.text) {
+			t.Errorf("%+v: found %+v", tt, f)
+		}
+	}
 }
 
 // TestCannotConnect checks the hint of each error that prevents a connection.

@@ -109,11 +109,15 @@
 // granted again, with a token that was granted before. With semi-synchronous replication that
 // does not happen while at least one replica acknowledges in time: after its timeout the
 // server goes on without (rpl_semi_sync_master_timeout), and a KILL QUERY of a commit that
-// waits for a replica also ends the wait. The server reports neither. A server that still
+// waits for a replica also ends the wait. The server reports neither. Of
+// several replicas commits wait for one, or for as many as rpl_semi_sync_master_wait_for_slave_count
+// says: promote only the one with all transactions. A server that still
 // accepts writes after another has taken its place grants the same locks; whatever manages the
 // failover has to prevent that. If innodb_flush_log_at_trx_commit is not 1, a crash loses
-// granted locks, and if sync_binlog is not 1, a crash of the machine may. With binlog_format =
-// STATEMENT locks are refused. Doctor checks all of these.
+// granted locks, and if sync_binlog is not 1, a crash of the machine may. Doctor checks
+// these. With binlog_format = STATEMENT locks are refused. Of a Galera cluster doctor checks no
+// settings: a commit is certified by all nodes, and a crash of all of them loses granted locks unless
+// innodb_flush_log_at_trx_commit is 1.
 //
 // What locks the table ends jobs if it lasts longer than their leases: renewals wait for it.
 // mysqldump locks all tables of a database, unless it has --single-transaction.

@@ -78,7 +78,10 @@ func TestGalera(t *testing.T) {
 		t.Errorf("the row was changed %d times; %d writes were acknowledged, and %d may have been", changes, acknowledged, collided+undone)
 	}
 	t.Logf("%d writes; %d commits were refused; %d were acknowledged, but undone or followed by another", len(written), collided, undone)
-	findings(t, stores[0], "replication", "Galera cluster of 3")
+	both := at(t, mysqltest.URLOf(mysqltest.User, nodes[0].Addr(), nodes[1].Addr()))
+	for _, check := range []string{"primary", "durability", "replication"} {
+		findings(t, both, check, "")
+	}
 	nodes[0].Kill()
 	nodes[1].Kill()
 	nodes[2].Until("SELECT variable_value = 'non-Primary' FROM information_schema.global_status WHERE variable_name = 'wsrep_cluster_status'")
