@@ -63,8 +63,8 @@
 // applications of the server from notifying. Waiters
 // and holders listen, so they notice at once that a lock is released, that the holder
 // has a request, or that it has lost the lock. A pooler that lends connections, such as
-// PgBouncer, passes on no notifications: leaderrun notices the pooler, reports it with -v
-// and in doctor, and looks every second, later every 2 to 5 s, and after ten minutes every 2 to
+// PgBouncer, passes on no notifications: leaderrun notices the pooler, reports it with -v,
+// and looks every second, later every 2 to 5 s, and after ten minutes every 2 to
 // 7 s, or with a ttl of a minute every 10 to 30 s. Everything else works through it, in any of
 // its modes: each request is one transaction, sent at once, without state of the session. A
 // run has one connection, and briefly more when requests overlap. Waiters have no order.
@@ -106,6 +106,9 @@
 // writes after another has taken its place also grants the same locks; whatever manages
 // the failover has to prevent that. With fsync off, a crash loses granted locks. Doctor
 // checks all of these.
+//
+// With row-level security on the table, its policies must let the role do everything: where they hide
+// or refuse rows, locks cannot be taken.
 //
 // What locks the table ends jobs if it lasts longer than their leases, as VACUUM FULL may:
 // renewals wait for it.

@@ -19,31 +19,24 @@ import (
 type host struct {
 	locks.Server
 	facts     facts
-	pooled    bool
 	cleartext bool // the password went there in clear text
 	exposed   bool // others may read what goes there
 }
 
 // facts are the answers to factsSQL. A fact that our user may not see has its zero value.
 type facts struct {
-	user, version, role, readOnly, fsync, waitsFor string
-	standbys, hidden, synchronous                  int
-	tableExists, mayCreate, mayUse, mayForget      bool
-	unlogged, rowSecurity                          bool
+	user, version, role, fsync, waitsFor string
+	standbys, hidden, synchronous        int
+	unlogged                             bool
 }
 
 // A standby has a replay_lsn, which programs that only copy, such as pg_receivewal, have not. A
 // subscriber of logical replication has a logical slot. Of those that we may not see the state of,
 // each counts.
 const factsSQL = `SELECT current_user, current_setting('server_version'),
-		CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END, current_setting('transaction_read_only'),
+		CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END,
 		current_setting('fsync'), current_setting('synchronous_standby_names'),
-		standbys, hidden, synchronous,
-		t.oid IS NOT NULL, coalesce(has_schema_privilege(n.oid, 'CREATE'), false),
-		coalesce(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(t.oid, 'SELECT') AND
-			has_table_privilege(t.oid, 'INSERT') AND has_table_privilege(t.oid, 'UPDATE'), false),
-		coalesce(has_table_privilege(t.oid, 'DELETE'), false), (extract(epoch from clock_timestamp())*1000000)::bigint,
-		coalesce(t.relpersistence = 'u', false), coalesce(row_security_active(t.oid), false)
+		standbys, hidden, synchronous, (extract(epoch from clock_timestamp())*1000000)::bigint, coalesce(t.relpersistence = 'u', false)
 	FROM (SELECT count(*) AS standbys, count(*) FILTER (WHERE sync_state IS NULL) AS hidden,
 			count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) AS synchronous
 		FROM pg_stat_replication r WHERE (sync_state IS NULL OR state <> 'backup' AND replay_lsn IS NOT NULL)
@@ -101,7 +94,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 		h.RTT = time.Since(sent)
 		h.Ours = sent.Add(h.RTT / 2)
 	}
-	h.Version, h.Role, h.pooled = h.facts.version, h.facts.role, c.pooled
+	h.Version, h.Role = h.facts.version, h.facts.role
 	h.TLS, h.Expires = c.encryption()
 	h.cleartext, h.exposed = c.cleartext, exposed(c.Conn())
 	return h, nil
@@ -109,14 +102,12 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 
 func readFacts(row [][]byte) (f facts, now time.Time, err error) {
 	var d rows.Decoder
-	yes := func(text []byte) bool { return string(text) == "t" }
 	version, _, _ := strings.Cut(string(row[1]), " ")
 	f = facts{
-		user: string(row[0]), version: version, role: string(row[2]), readOnly: string(row[3]), fsync: string(row[4]), waitsFor: string(row[5]),
-		standbys: int(d.Number(row[6])), hidden: int(d.Number(row[7])), synchronous: int(d.Number(row[8])),
-		tableExists: yes(row[9]), mayCreate: yes(row[10]), mayUse: yes(row[11]), mayForget: yes(row[12]), unlogged: yes(row[14]), rowSecurity: yes(row[15]),
+		user: string(row[0]), version: version, role: string(row[2]), fsync: string(row[3]), waitsFor: string(row[4]),
+		standbys: int(d.Number(row[5])), hidden: int(d.Number(row[6])), synchronous: int(d.Number(row[7])), unlogged: string(row[9]) == "t",
 	}
-	return f, d.Time(row[13]), d.Err
+	return f, d.Time(row[8]), d.Err
 }
 
 // encryption returns the version of TLS, and when the first of its certificates expires.
