@@ -140,7 +140,12 @@ func TestHealthUnkillable(t *testing.T) {
 		r.health(-1)
 		r.outlived, r.job.immortal, r.job.on = true, true, deaf
 		r.renew = silentAfter(3)
-		r.at(time.Hour, func() { r.job.immortal = false; r.job.die(syscall.SIGKILL) }) // long after the end
+		r.at(time.Hour, func() { // long after the end
+			r.job.mu.Lock()
+			r.job.immortal = false
+			r.job.mu.Unlock()
+			r.job.die(syscall.SIGKILL)
+		})
 		exit, err := r.run()
 		r.failed(exit, err, locks.ErrLost)
 		if at := r.now(); at > time.Minute {
