@@ -96,11 +96,16 @@ func (v *Verdict) prolong(terms []*term) {
 
 // forget forgets what jobs knew about leases that may have been renewed without their
 // learning of it: there was silence between the earliest moment at which they can have
-// last asked, and their end.
+// last asked, and their end; or who knew it was gone or suspended when the last job began, which
+// learned nothing.
 func (v *Verdict) forget(terms []*term) {
 	for _, t := range terms {
 		until, ok := t.until()
 		if !ok || t.Last <= until {
+			continue
+		}
+		if last, knew := t.last(), t.knower(); last.What == "job" && last.Until == 0 && knew.Last < last.First {
+			t.Until = 0
 			continue
 		}
 		heard := until.Add(-v.options.TTL)

@@ -65,6 +65,8 @@ func TestJudge(t *testing.T) {
 			[]string{"orphan: job of token 5 (pid 10005) was there 50ms after the end of its lease"}},
 		{"a killed leaderrun, and its child in the next term", with(func(m []made) { m[0].ended, m[0].status, m[0].child = 2.92, 137, [2]float64{1, 4} }), []trace.Entry{kill},
 			[]string{overlap, "orphan: child of token 5", illegal}},
+		{"a job that learned nothing, after one that asked no more", with(func(m []made) { m[2].last, m[2].until, m[2].again, m[2].writes = 6.1, 7.9, [2]float64{7.5, 8}, nil }), nil, nil},
+		{"a job that learned nothing, beside one that asks", with(func(m []made) { m[2].until, m[2].again = 7.9, [2]float64{7.5, 8} }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
 		{"a job after its lease", with(func(m []made) { m[2].until = 7.9 }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
 		{"a job that learned of the end of its lease later", three(), []trace.Entry{{Kind: trace.Outside, Host: "c", Token: 9, Leaderrun: 9, At: at(7.6), Call: at(7.5), Expiry: at(7.25)}}, []string{"outside its lease: the job of token 9 lived 250ms after its end"}},
 		{"no end of leaderrun", with(func(m []made) { m[1].ended = 0 }), nil, nil},

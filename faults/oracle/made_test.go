@@ -20,6 +20,7 @@ type made struct {
 	until       float64
 	cut         bool       // its job did not end by itself
 	child       [2]float64 // the first and the last moment of another process
+	again       [2]float64 // the first and the last moment of another job, which learns nothing of the lease
 	writes      []trace.Entry
 }
 
@@ -65,6 +66,9 @@ func (m made) into(h *History) {
 	stays := []Stay{job}
 	if m.child[1] != 0 {
 		stays = append(stays, m.stay("child", 20000, m.child[0], m.child[1]))
+	}
+	if m.again[1] != 0 {
+		stays = append(stays, m.stay("job", 30000, m.again[0], m.again[1]))
 	}
 	for _, s := range stays {
 		e := s.Entry

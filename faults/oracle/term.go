@@ -41,6 +41,11 @@ func (t *term) last() Stay {
 	return slices.MaxFunc(t.stays, func(a, b Stay) int { return cmp.Compare(a.Last, b.Last) })
 }
 
+// knower returns the process that knew most about the lease.
+func (t *term) knower() Stay {
+	return slices.MaxFunc(t.stays, func(a, b Stay) int { return cmp.Compare(a.Until, b.Until) })
+}
+
 func (t *term) add(s Stay) {
 	t.stays = append(t.stays, s)
 	t.First, t.Last, t.Until = min(t.First, s.First), max(t.Last, s.Last), max(t.Until, s.Until)
