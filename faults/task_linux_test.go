@@ -83,7 +83,7 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 		manner: m.name, length: m.long.draw(r),
 		containment: contained(r, m.name), spare: r.IntN(20),
 		options: pick(r, []choice[[]string]{
-			{75, nil}, {5, []string{"-n"}}, {10, []string{"-w", "2"}},
+			{80, nil}, {5, []string{"-n"}}, {10, []string{"-w", "2"}},
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},
 		}),
 	}

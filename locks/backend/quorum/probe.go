@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -55,12 +57,28 @@ func (l *Lock) Probe(ctx context.Context) (locks.Servers, error) {
 	if l.settings.group.Seats%2 == 0 {
 		found.Find("hosts", locks.LevelWarning, fmt.Sprintf("%d hosts tolerate no more failures than %d", l.settings.group.Seats, l.settings.group.Seats-1), "name an odd number of hosts")
 	}
-	if l.settings.keys == nil {
-		found.Find("key", locks.LevelWarning, "any program on this machine can vote and lead", "give all of them key-file=")
-	}
+	l.settings.findKey(&found)
 	v.findVoters(&found)
 	v.findRivals(&found)
 	return found, nil
+}
+
+// findKey says who can take part.
+func (s *settings) findKey(to *locks.Servers) {
+	if s.keys == nil {
+		to.Find("key", locks.LevelWarning, "any program on this machine can vote and lead", "give all of them key-file=")
+		return
+	}
+	info, err := os.Stat(s.file)
+	if err != nil {
+		to.Find("key", locks.LevelWarning, err.Error(), "see that the file stays readable: it is read again")
+		return
+	}
+	owner := ""
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		owner = fmt.Sprintf(", of user %d and group %d", st.Uid, st.Gid)
+	}
+	to.Find("key", locks.LevelOK, fmt.Sprintf("%s has the mode %v%s; who can read it can vote and lead", s.file, info.Mode().Perm(), owner), "")
 }
 
 // echo sends each address a packet that has no effect, over UDP, and returns those that answer: a

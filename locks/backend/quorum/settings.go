@@ -23,6 +23,7 @@ type settings struct {
 	space string   // of the locks: the path of the URL
 	group votes.Group
 	keys  *reload.Value[[][]byte] // nil: anybody on this machine may take part
+	file  string                  // that has them
 }
 
 // parse reads the URL, and takes the hosts from the environment if it has none. All errors wrap
@@ -53,7 +54,8 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	s.group = voter.Group(s.names, longest)
 	var err error
-	s.keys, err = reload.OpenSecret("quorum parameter key-file", func(files [][]byte) ([][]byte, error) { return wire.Keys(files[0]) }, q.Get("key-file"))
+	s.file = q.Get("key-file")
+	s.keys, err = reload.OpenSecret("quorum parameter key-file", func(files [][]byte) ([][]byte, error) { return wire.Keys(files[0]) }, s.file)
 	if err != nil {
 		return nil, locks.Usagef("%v", err)
 	}
