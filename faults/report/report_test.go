@@ -27,7 +27,7 @@ func millis(all ...int) (d []time.Duration) {
 func made() (Header, []Row) {
 	run := conditions.Run{Commit: "0123456789ab", Date: "2026-02-03", Machine: "a processor, 2 cores, 4 GiB; Linux 6.1.0; go1.26.8", Before: "0.10 0.20 0.30", After: "9.00 8.00 7.00"}
 	h := Header{Run: run, Took: 61*time.Minute + 20*time.Second, Seed: 7, TTL: 5 * time.Second,
-		Backends: []*backend.Info{{Scheme: "etcd", Folder: "etcd"}, {Scheme: "file", Folder: "file"}, {Scheme: "mysql", Folder: "mysql"}, {Scheme: "zk", Folder: "zookeeper"}},
+		Backends: []*backend.Info{{Scheme: "etcd", Folder: "etcd"}, {Scheme: "file", Folder: "file"}, {Scheme: "gossip", Folder: "gossip", ExcludesNobody: true}, {Scheme: "mysql", Folder: "mysql"}, {Scheme: "zk", Folder: "zookeeper"}},
 		Lacks:    map[string]error{"limit of tasks": errors.New("open cgroup.procs:\npermission denied"), "disk": errors.New("mount: operation not permitted")},
 		Excluded: "- A frozen machine: nobody can kill what does not run. This is what tokens are for.\n"}
 	return h, []Row{
@@ -40,6 +40,7 @@ func made() (Header, []Row) {
 			Late: oracle.Most{Of: 2, Value: 3 * time.Millisecond}, HandOvers: millis(2, 3), Takeovers: millis(1500, 4900)}},
 		{Backend: "etcd", Subject: Subject, Figures: oracle.Figures{Terms: 1, Faults: map[string]int{"restart": 1}, Late: oracle.Most{Of: 1, Value: 9 * time.Millisecond}, Takeovers: millis(2000)}},
 		{Backend: "mysql", Mode: "trusting", Subject: Subject + ", excludes nobody", Wrong: 1, Figures: oracle.Figures{Terms: 9, Overlaps: 1}},
+		{Backend: "gossip", Mode: "the oldest", Subject: Subject + ", excludes nobody", Figures: oracle.Figures{Terms: 2}},
 		{Backend: "file", Subject: Subject, Figures: oracle.Figures{Terms: 1}},
 	}
 }

@@ -46,10 +46,11 @@ func (r Row) label() string {
 	return fmt.Sprintf("%s (%s, %s)", r.Subject, r.Backend, r.Mode)
 }
 
-// left returns the backends on which leaderrun was not run.
+// left returns the backends on which leaderrun was not run. One that excludes nobody has a row of
+// its own.
 func (h Header) left(rows []Row) (schemes []string) {
 	for _, b := range h.Backends {
-		if !slices.ContainsFunc(rows, func(r Row) bool { return r.Subject == Subject && r.Backend == b.Folder }) {
+		if !slices.ContainsFunc(rows, func(r Row) bool { return (r.Subject == Subject || b.ExcludesNobody) && r.Backend == b.Folder }) {
 			schemes = append(schemes, "`"+b.Scheme+"`")
 		}
 	}
