@@ -3,15 +3,14 @@ package gossip
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
@@ -154,7 +153,7 @@ func (l *Lock) join(n *node, seed netip.AddrPort) {
 // different soon, such as a name that is not yet known, is an ErrUnavailable.
 func (s *settings) place(ctx context.Context) (seeds []netip.AddrPort, seat netip.AddrPort, err error) {
 	seeds, missing := resolve(ctx, s.seeds)
-	ours := slices.DeleteFunc(slices.Clone(seeds), func(a netip.AddrPort) bool { return !local(a.Addr()) })
+	ours := slices.DeleteFunc(slices.Clone(seeds), func(a netip.AddrPort) bool { return !hosts.Ours(a.Addr()) })
 	if s.bind != "" {
 		ours, _ = resolve(ctx, []string{s.bind})
 	}
@@ -184,30 +183,15 @@ func (s *settings) place(ctx context.Context) (seeds []netip.AddrPort, seat neti
 // one that cannot be resolved.
 func resolve(ctx context.Context, list []string) (all []netip.AddrPort, missing error) {
 	for _, item := range list {
-		host, port, _ := net.SplitHostPort(item)
-		n, _ := strconv.ParseUint(port, 10, 16)
-		ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		at, err := hosts.Addresses(ctx, item)
 		if err != nil {
 			missing = err
 		}
-		slices.SortFunc(ips, func(a, b netip.Addr) int { return a.Unmap().Compare(b.Unmap()) })
-		for _, ip := range ips {
-			if addr := netip.AddrPortFrom(ip.Unmap(), uint16(n)); !slices.Contains(all, addr) {
+		for _, addr := range at {
+			if !slices.Contains(all, addr) {
 				all = append(all, addr)
 			}
 		}
 	}
 	return all, missing
-}
-
-// local reports whether an address is this machine's.
-func local(ip netip.Addr) bool {
-	if ip.IsLoopback() {
-		return true
-	}
-	all, _ := net.InterfaceAddrs()
-	return slices.ContainsFunc(all, func(a net.Addr) bool {
-		prefix, err := netip.ParsePrefix(a.String())
-		return err == nil && prefix.Addr() == ip
-	})
 }

@@ -21,7 +21,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/voter"
-	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/program/isolate"
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
@@ -176,12 +176,12 @@ func (s *settings) seat(ctx context.Context, name string, log *slog.Logger) (int
 func (s *settings) ours(ctx context.Context) (seats []int, failed error) {
 	for i, name := range s.names {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		at, err := wire.Addresses(ctx, name)
+		at, err := hosts.Addresses(ctx, name)
 		cancel()
 		if err != nil {
 			failed = err
 		}
-		if slices.ContainsFunc(at, func(a netip.AddrPort) bool { return !a.Addr().IsLoopback() && voter.Local(a.Addr()) }) {
+		if slices.ContainsFunc(at, func(a netip.AddrPort) bool { return !a.Addr().IsLoopback() && hosts.Ours(a.Addr()) }) {
 			seats = append(seats, i)
 		}
 	}

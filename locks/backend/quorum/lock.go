@@ -135,15 +135,23 @@ func (l *Lock) Close() error {
 
 // Broadcast implements [candidate.Network].
 func (l *Lock) Broadcast(m votes.Message) {
-	for seat := range l.settings.names {
-		l.Send(seat, m)
+	if client, p := l.packet(m); client != nil {
+		client.SendAll(p)
 	}
 }
 
 // Send implements [candidate.Network].
 func (l *Lock) Send(seat int, m votes.Message) {
+	if client, p := l.packet(m); client != nil {
+		client.Send(seat, p)
+	}
+}
+
+// packet returns a message with what we say about ourselves, and the client to send it; nil: there
+// is none.
+func (l *Lock) packet(m votes.Message) (*wire.Client, wire.Packet) {
 	l.mu.Lock()
-	client := l.client
+	defer l.mu.Unlock()
 	p := wire.Packet{Space: l.settings.space, Vote: m}
 	if m.Ask != nil {
 		if m.Ask.Round == 1 {
@@ -153,10 +161,7 @@ func (l *Lock) Send(seat int, m votes.Message) {
 		label := l.label
 		p.Label = &label
 	}
-	l.mu.Unlock()
-	if client != nil {
-		client.Send(seat, p)
-	}
+	return l.client, p
 }
 
 func (l *Lock) list() string { return wire.List(l.settings.names, l.settings.group) }

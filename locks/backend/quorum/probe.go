@@ -104,7 +104,7 @@ func (l *Lock) echo(ctx context.Context, client *wire.Client) (heard []netip.Add
 	for len(heard) < len(all) {
 		for i, addr := range all {
 			if !slices.Contains(heard, addr) {
-				client.SendTo(addr, wire.Packet{Space: l.settings.space, Vote: votes.Message{Lock: l.o.Name, Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: id, Number: uint64(i) + 1}}}})
+				client.SendTo([]netip.AddrPort{addr}, wire.Packet{Space: l.settings.space, Vote: votes.Message{Lock: l.o.Name, Withdrawal: &votes.Withdrawal{Term: votes.Term{Candidate: id, Number: uint64(i) + 1}}}})
 			}
 		}
 		again := time.After(200 * time.Millisecond)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // A place is where a packet came from, and how the answer leaves: from the address that was asked.
@@ -56,7 +57,7 @@ const (
 func (v *Voter) awaitAddress(ctx context.Context, client *wire.Client) (at []netip.AddrPort, waited bool) {
 	for said := ""; ; waited = true {
 		all, err := client.At(v.c.Seat)
-		at = slices.DeleteFunc(slices.Clone(all), func(a netip.AddrPort) bool { return !Local(a.Addr()) })
+		at = slices.DeleteFunc(slices.Clone(all), func(a netip.AddrPort) bool { return !hosts.Ours(a.Addr()) })
 		if len(at) > 0 || ctx.Err() != nil {
 			return at, waited
 		}
@@ -77,18 +78,6 @@ func (v *Voter) awaitAddress(ctx context.Context, client *wire.Client) (at []net
 		case <-ctx.Done():
 		}
 	}
-}
-
-// Local reports whether an address is this machine's.
-func Local(ip netip.Addr) bool {
-	if ip.IsLoopback() {
-		return true
-	}
-	all, _ := net.InterfaceAddrs()
-	return slices.ContainsFunc(all, func(a net.Addr) bool {
-		prefix, err := netip.ParsePrefix(a.String())
-		return err == nil && prefix.Addr() == ip
-	})
 }
 
 // serve serves at some addresses, until ctx ends, or one of them is no longer this machine's, or
@@ -139,7 +128,7 @@ func (v *Voter) serve(ctx context.Context, client *wire.Client, at []netip.AddrP
 		case m := <-v.point:
 			v.send(m)
 		case <-time.After(addressPause):
-			if slices.ContainsFunc(at, func(a netip.AddrPort) bool { return !Local(a.Addr()) }) {
+			if slices.ContainsFunc(at, func(a netip.AddrPort) bool { return !hosts.Ours(a.Addr()) }) {
 				v.c.Log.Warn("its address has vanished", "addr", fmt.Sprint(at))
 				return nil
 			}
@@ -148,7 +137,7 @@ func (v *Voter) serve(ctx context.Context, client *wire.Client, at []netip.AddrP
 				client.Resolve()
 			}
 			if now, err := client.At(v.c.Seat); err == nil {
-				now = slices.DeleteFunc(now, func(a netip.AddrPort) bool { return !Local(a.Addr()) })
+				now = slices.DeleteFunc(now, func(a netip.AddrPort) bool { return !hosts.Ours(a.Addr()) })
 				if len(now) > 0 && !same(now, at) {
 					return nil
 				}

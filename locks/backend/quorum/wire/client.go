@@ -8,12 +8,12 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // A Net opens connections. Tests have one that can be cut.
@@ -127,7 +127,7 @@ func (c *Client) resolve(ctx context.Context) {
 	var all sync.WaitGroup
 	for seat, name := range c.names {
 		all.Go(func() {
-			at, err := Addresses(ctx, name)
+			at, err := hosts.Addresses(ctx, name)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if c.failed[seat] = err; err == nil {
@@ -153,28 +153,6 @@ func (c *Client) withoutLoopback() {
 	}
 }
 
-// Addresses looks a "host:port" up.
-func Addresses(ctx context.Context, name string) (all []netip.AddrPort, err error) {
-	host, port, err := net.SplitHostPort(name)
-	if err != nil {
-		return nil, err
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return nil, err
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return []netip.AddrPort{netip.AddrPortFrom(ip.Unmap(), uint16(n))}, nil
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	for _, ip := range ips {
-		if addr := netip.AddrPortFrom(ip.Unmap(), uint16(n)); !slices.Contains(all, addr) {
-			all = append(all, addr)
-		}
-	}
-	return all, err
-}
-
 // At returns where a seat is, as far as is known, and why that is not.
 func (c *Client) At(seat int) ([]netip.AddrPort, error) {
 	c.mu.Lock()
@@ -185,15 +163,26 @@ func (c *Client) At(seat int) ([]netip.AddrPort, error) {
 // Send sends a request to all addresses of a seat, over UDP. It may get lost.
 func (c *Client) Send(seat int, p Packet) {
 	at, _ := c.At(seat)
-	for _, addr := range at {
-		c.SendTo(addr, p)
-	}
+	c.SendTo(at, p)
 }
 
-// SendTo sends a request to one address, over UDP. It may get lost.
-func (c *Client) SendTo(addr netip.AddrPort, p Packet) {
-	if plain, err := p.Encode(); err == nil {
-		_, _ = c.conn.WriteTo(c.sealer.Seal(plain), net.UDPAddrFromAddrPort(addr))
+// SendAll sends a request to all seats.
+func (c *Client) SendAll(p Packet) {
+	c.mu.Lock()
+	at := slices.Concat(c.at...)
+	c.mu.Unlock()
+	c.SendTo(at, p)
+}
+
+// SendTo sends the same bytes to some addresses.
+func (c *Client) SendTo(at []netip.AddrPort, p Packet) {
+	plain, err := p.Encode()
+	if err != nil {
+		return
+	}
+	sealed := c.sealer.Seal(plain)
+	for _, addr := range at {
+		_, _ = c.conn.WriteTo(sealed, net.UDPAddrFromAddrPort(addr))
 	}
 }
 
