@@ -55,13 +55,13 @@ func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/signals/action", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/answers", "/locks/kit/backoff", "/locks/program/threads", "/locks/recipe/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
-		"/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
+		"/locks/backend", "/locks/backend/known"})
 	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
-	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"})
+	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/durations", "/locks/kit/hosts", "/locks/kit/proxy", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/durations", "/locks/kit/hosts", "/locks/kit/proxy", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -71,7 +71,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/program/threads", []string{"/locks/program/threads"}},
 		{"/locks/program/version", []string{"/locks/program/version"}},
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
-		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/backend/*/*info"}},
+		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known"}},
 		{"/locks/backend/quorum/votes", []string{"/locks/lease/clock", "/locks/backend/quorum/votes"}},
 		{"/locks/backend/quorum/wire", []string{"/locks", "/locks/kit/backoff", "/locks/kit/hosts", "/locks/lease/clock", "/locks/backend/quorum/votes", "/locks/backend/quorum/wire"}},
 		{"/locks/backend/quorum/voter", []string{"/locks", "/locks/kit/backoff", "/locks/kit/hosts", "/locks/lease/clock", "/locks/backend/quorum/*"}},
@@ -126,7 +126,7 @@ func TestImportsPointDownward(t *testing.T) {
 	}
 	for _, b := range known.Backends() {
 		folder := "/locks/backend/" + b.Folder
-		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/*info", folder+"/votes", folder+"/wire", folder+"/candidate", folder+"/voter")})
+		layers = append(layers, layer{folder, append(kit[:len(kit):len(kit)], folder, folder+"/votes", folder+"/wire", folder+"/candidate", folder+"/voter")})
 		if b.Unit != "" { // its program has another use, which is not a helper's
 			last := &layers[len(layers)-1]
 			last.allowed = append(last.allowed, "/locks/program/isolate", "/locks/program/version")
@@ -183,7 +183,7 @@ var libraries = map[string][]string{
 }
 
 // TestBackendsAreApart checks that a backend is imported by its own folder only, except by
-// the registry of cmd and by package known, and that a library is imported only where it may be.
+// the registry of cmd, and that a library is imported only where it may be.
 func TestBackendsAreApart(t *testing.T) {
 	t.Parallel()
 	for pkg, imports := range list(t, "Imports") {
@@ -195,7 +195,7 @@ func TestBackendsAreApart(t *testing.T) {
 	}
 	for _, b := range known.Backends() { // nobody else may import it, or its libraries
 		folder := module + "/locks/backend/" + b.Folder
-		for _, d := range append(libraries["/locks/backend/"+b.Folder], folder, folder+"/"+b.Folder+"info") {
+		for _, d := range append(libraries["/locks/backend/"+b.Folder], folder) {
 			for _, pkg := range []string{"/cmd/run", "/runner", "/locks/helper", "/locks/backend/another"} {
 				if apart(pkg, d) {
 					t.Errorf("%s may import %s", pkg, d)
@@ -211,7 +211,7 @@ func apart(pkg, d string) bool {
 		below, ok := strings.CutPrefix(inner, "/locks/backend/")
 		backend, _, _ := strings.Cut(below, "/")
 		return !ok || within(pkg, "/locks/backend/"+backend) || backend == "known" ||
-			pkg == "/locks/backend/known" && strings.HasSuffix(d, "info") || pkg == "/cmd" && d == module+"/locks/backend/file"
+			pkg == "/cmd" && d == module+"/locks/backend/file"
 	}
 	if standard(d) || within(d, "golang.org/x/sys") {
 		return true

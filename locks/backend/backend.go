@@ -2,8 +2,7 @@
 // to a user. A description is data and links no SDK, so leaderrun itself can contain the
 // descriptions of all backends, even of those whose helper programs are not installed.
 //
-// Each backend has its description in its own folder, as in package etcdinfo, and reads
-// from it what it needs itself. Package known lists all of them.
+// The descriptions are in package known. A backend reads from its own what it needs itself.
 package backend
 
 import (

@@ -19,8 +19,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob"
-	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -74,7 +74,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		URL:  func(t testing.TB) *url.URL { return at(t, fmt.Sprintf("test %d", s.tests.Add(1))) },
 		Twin: func(t testing.TB, u *url.URL) *url.URL { return at(t, prefixOf(u)) },
 		TTL:  15 * time.Second, MaxTTL: time.Minute, SlowNames: true, Recipe: true, Polling: 3 * time.Second, Unwatched: true, HTTP: true,
-		Abilities: azblobinfo.Info.Abilities, AskDelay: 5 * time.Second, ReportsStart: true, Adopts: true,
+		Abilities: known.Azblob.Abilities, AskDelay: 5 * time.Second, ReportsStart: true, Adopts: true,
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(hostOf(u), how) },
 		Evict: func(t testing.TB, u *url.URL, name string) {
 			s.breakLease(t, blobOf(u, name))

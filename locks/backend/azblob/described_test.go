@@ -4,13 +4,13 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &azblobinfo.Info, "azblob://account/container/p", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.Azblob, "azblob://account/container/p", func(u *url.URL, getenv func(string) string) (any, error) {
 		return parse(u, getenv)
 	})
 }
@@ -18,5 +18,5 @@ func TestSettingsAsDescribed(t *testing.T) {
 // TestTool checks that no variable of the service's own tools is ignored without a reason.
 func TestTool(t *testing.T) {
 	t.Parallel()
-	backendtest.Tool(t, "testdata/az.txt", backendtest.Variable(&azblobinfo.Info))
+	backendtest.Tool(t, "testdata/az.txt", backendtest.Variable(&known.Azblob))
 }

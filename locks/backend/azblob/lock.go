@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -26,7 +26,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	minTTL := azblobinfo.Info.MinTTL
+	minTTL := known.Azblob.MinTTL
 	if o.TTL > maxTTL {
 		return nil, locks.Usagef("a ttl of %v; Azure Blob Storage grants leases of %v to %v", o.TTL, minTTL, maxTTL)
 	}
@@ -48,7 +48,7 @@ func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		Expiry:  caslease.ByLease,
 		Poll:    2 * time.Second, // each look costs money
-		Secrets: azblobinfo.Info.Secrets(), Sent: func() []string { return []string{s.sasFile.Now(nil)} },
+		Secrets: known.Azblob.Secrets(), Sent: func() []string { return []string{s.sasFile.Now(nil)} },
 		Product: "Azure Blob Storage", Backend: where + "/" + s.prefix, Probed: "the container of",
 		Cell: "blob", Record: "a " + recordKey + " in its metadata", Version: "ETag",
 		Where: func(k caslease.Key) string { return where + "/" + s.blob(k) },

@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
 
@@ -70,7 +70,7 @@ func ends(token string) (end time.Time) {
 // parse reads the URL, and takes what it omits from the environment. All errors wrap
 // locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := azblobinfo.Info.CheckURL(u); err != nil {
+	if err := known.Azblob.CheckURL(u); err != nil {
 		return nil, err
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -65,7 +65,7 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 // maxLockDelay is the longest that Consul grants. When a session ends early, the delay keeps
 // everybody out for as long as its holder may trust the lease: a holder whose agent is dead
 // does not learn of the end. With a longer lease, the core demands a strict takeover.
-var maxLockDelay = consulinfo.Info.FastTTL
+var maxLockDelay = known.Consul.FastTTL
 
 // tooShort is how a server says what its session_ttl_min is.
 var tooShort = regexp.MustCompile(`Invalid Session TTL .* must be between \[([0-9a-z.]+)=`)

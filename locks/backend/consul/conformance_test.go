@@ -12,8 +12,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
-	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
@@ -65,7 +65,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			s.Ask(http.MethodPut, "/v1/session/destroy/"+all[0].Session, "")
 		},
 		Restart:        func(testing.TB, *url.URL) { s.Kill(); s.Start() },
-		Abilities:      consulinfo.Info.Abilities,
+		Abilities:      known.Consul.Abilities,
 		Adopts:         true,
 		Hostile:        s.hostile(""),
 		HostileRecords: s.hostile("=record"),

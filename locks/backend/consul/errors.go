@@ -45,7 +45,7 @@ func (l *lock) Fault(err error) queue.Fault {
 
 // explain returns the class of an error, a text of one line, and a hint.
 func (l *lock) explain(err error) *locks.Error {
-	return causes.Explain(err, plain(err), known(l.client.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
+	return causes.Explain(err, plain(err), allCauses(l.client.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
 }
 
 // onlyTime reports that all we know is that the time was up.
@@ -95,9 +95,9 @@ func lasting() []causes.Cause {
 	}
 }
 
-// known lists the errors that we know, with or without TLS; the first that matches counts.
+// allCauses lists the errors that we know, with or without TLS; the first that matches counts.
 // Only their texts differ.
-func known(tls bool) (all []causes.Cause) {
+func allCauses(tls bool) (all []causes.Cause) {
 	if tls {
 		all = tlsfiles.Causes(files)
 	}

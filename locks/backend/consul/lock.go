@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -38,7 +38,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		s.tls.Log = log
 	}
 	l := &lock{client: newClient(s, o.ConnectTimeout, log), o: o, key: s.key(o.Name), log: log}
-	return queue.New(l, queue.Traits{Backend: backend, Secrets: consulinfo.Info.Secrets(), Unordered: true}, o), nil
+	return queue.New(l, queue.Traits{Backend: backend, Secrets: known.Consul.Secrets(), Unordered: true}, o), nil
 }
 
 func (l *lock) recordKey() string { return l.client.settings.under(l.o.Name) + recordSuffix }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
@@ -36,7 +36,7 @@ type settings struct {
 // parse reads a URL, and takes what it leaves open from the variables of the program
 // consul. All errors wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := consulinfo.Info.CheckURL(u); err != nil {
+	if err := known.Consul.CheckURL(u); err != nil {
 		return nil, err
 	}
 	if u.User != nil {
@@ -99,7 +99,7 @@ func (s *settings) address(u *url.URL, getenv func(string) string) (secure bool,
 		return false, err
 	}
 	secure = secure || scheme == "https"
-	port := consulinfo.Info.Port
+	port := known.Consul.Port
 	switch {
 	case u.Host != "" || list == "":
 	case secure: // in the variable, no port means what it means to the program consul

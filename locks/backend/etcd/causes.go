@@ -16,9 +16,9 @@ const (
 	hintPort     = "check the port; etcd serves clients on 2379 unless told otherwise"
 )
 
-// known returns the causes of errors of a connection, with or without TLS; the first that
+// allCauses returns the causes of errors of a connection, with or without TLS; the first that
 // matches an error counts. gRPC and etcd distinguish causes only by their text.
-func known(tls bool) (all []causes.Cause) {
+func allCauses(tls bool) (all []causes.Cause) {
 	closed := causes.Cause{Text: "the server closed the connection at once", Hint: tlsfiles.HintTLS(files)}
 	if tls {
 		closed = causes.Cause{Text: "TLS: the server closed the connection after the handshake", Hint: tlsfiles.HintCert(files)}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -70,7 +70,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		},
 		Restart:   func(_ testing.TB, _ *url.URL) { s.server.Kill(); s.server.Start() },
 		Hostile:   s.hostile(),
-		Abilities: etcdinfo.Info.Abilities,
+		Abilities: known.Etcd.Abilities,
 		Crowd: func(_ testing.TB, u *url.URL, name string, n int) {
 			for i := range n {
 				s.op.put(fmt.Sprintf("%s%016x", queueOf(u, name), i), string(queue.NewLabel(options("crowd"))))

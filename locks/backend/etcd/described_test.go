@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &etcdinfo.Info, "etcd://h:1/p", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.Etcd, "etcd://h:1/p", func(u *url.URL, getenv func(string) string) (any, error) {
 		return parse(u, getenv)
 	})
 }
@@ -23,7 +23,7 @@ func TestSettingsAsDescribed(t *testing.T) {
 // TestTool checks that no variable of etcdctl is ignored without a reason.
 func TestTool(t *testing.T) {
 	t.Parallel()
-	backendtest.Tool(t, "testdata/etcdctl.txt", backendtest.Variable(&etcdinfo.Info))
+	backendtest.Tool(t, "testdata/etcdctl.txt", backendtest.Variable(&known.Etcd))
 	flag := regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
 	for _, version := range etcdtest.Versions() {
 		t.Run(version, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestTool(t *testing.T) {
 			if !slices.Contains(asked, "ETCDCTL_ENDPOINTS") {
 				t.Fatalf("etcdctl says that its variables are %q", asked)
 			}
-			backendtest.Tool(t, "testdata/etcdctl.txt", backendtest.Variable(&etcdinfo.Info), asked...)
+			backendtest.Tool(t, "testdata/etcdctl.txt", backendtest.Variable(&known.Etcd), asked...)
 		})
 	}
 }

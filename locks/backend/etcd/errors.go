@@ -37,7 +37,7 @@ func (l *lock) Fault(err error) queue.Fault {
 
 // explain returns the class of an error, a text in one line, and a hint.
 func (l *lock) explain(err error) *locks.Error {
-	e := causes.Explain(err, plain(err), known(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
+	e := causes.Explain(err, plain(err), allCauses(l.settings.tls != nil), isContext(err), l.o.ConnectTimeout)
 	if noAnswer := isContext(err) || code(err) == codes.Unavailable; noAnswer && !causes.Is[rpctypes.EtcdError](err) {
 		e.Hint = proxy.GRPC(e.Hint, l.settings.endpoints[0])
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -60,7 +60,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 // client certificate count as secrets: without the names, the job does not learn of the
 // files.
 func (l *lock) handle() *queue.Lock {
-	return queue.New(l, queue.Traits{Backend: address(l.settings.endpoints) + l.settings.prefix, Secrets: etcdinfo.Info.Secrets()}, l.o)
+	return queue.New(l, queue.Traits{Backend: address(l.settings.endpoints) + l.settings.prefix, Secrets: known.Etcd.Secrets()}, l.o)
 }
 
 func address(endpoints []string) string {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
@@ -25,10 +25,10 @@ type settings struct {
 // parse reads the URL, and takes what it omits from the variables of etcdctl. All
 // errors wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := etcdinfo.Info.CheckURL(u); err != nil {
+	if err := known.Etcd.CheckURL(u); err != nil {
 		return nil, err
 	}
-	if err := etcdinfo.Info.CheckVariables(u, getenv); err != nil {
+	if err := known.Etcd.CheckVariables(u, getenv); err != nil {
 		return nil, err
 	}
 	var s settings
@@ -90,6 +90,6 @@ func servers(u *url.URL, getenv func(string) string) (all []string, scheme strin
 		}
 		scheme, items[i] = of, strings.TrimSuffix(rest, "/")
 	}
-	all, err = hosts.Parse(strings.Join(items, ","), from, etcdinfo.Info.Port)
+	all, err = hosts.Parse(strings.Join(items, ","), from, known.Etcd.Port)
 	return all, scheme, err
 }

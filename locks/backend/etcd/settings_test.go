@@ -176,7 +176,7 @@ func FuzzParse(f *testing.F) {
 
 func TestEveryCauseHasAHint(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(known(true), known(false)) {
+	for _, c := range slices.Concat(allCauses(true), allCauses(false)) {
 		if c.Hint == "" || strings.HasSuffix(c.Hint, ".") {
 			t.Errorf("%q: hint %q", c.Pattern, c.Hint)
 		}

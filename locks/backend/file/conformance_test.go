@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
@@ -141,9 +141,9 @@ func files(t testing.TB, u *url.URL) []string {
 // abilities returns those that this system supports.
 func abilities() []locks.Ability {
 	if watches {
-		return fileinfo.Info.Abilities
+		return known.File.Abilities
 	}
-	return slices.DeleteFunc(slices.Clone(fileinfo.Info.Abilities), func(a locks.Ability) bool { return a == locks.CanWatch })
+	return slices.DeleteFunc(slices.Clone(known.File.Abilities), func(a locks.Ability) bool { return a == locks.CanWatch })
 }
 
 func TestSlots(t *testing.T) {

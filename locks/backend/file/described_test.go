@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
-	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &fileinfo.Info, "file:///dir", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.File, "file:///dir", func(u *url.URL, getenv func(string) string) (any, error) {
 		return whichPlace(u, getenv)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // dirVar names the directory if the URL does not.
@@ -30,7 +30,7 @@ func (p place) String() string {
 
 // whichPlace reads a file URL.
 func whichPlace(u *url.URL, getenv func(string) string) (place, error) {
-	if err := fileinfo.Info.CheckParams(u); err != nil {
+	if err := known.File.CheckParams(u); err != nil {
 		return place{}, err
 	}
 	p, err := whichDir(u, getenv)

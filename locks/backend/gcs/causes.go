@@ -22,8 +22,8 @@ const (
 	hintKept  = "holds and retention policies forbid deleting an object, and so forgetting a lock; anything else that leaderrun does only changes metadata, which they allow, so another program's object may be in the way"
 )
 
-// known returns all causes in order: the first that matches an error counts.
-func known() []caslease.Cause {
+// allCauses returns all causes in order: the first that matches an error counts.
+func allCauses() []caslease.Cause {
 	return []caslease.Cause{
 		{Is: bucketMissing, Kind: caslease.Refused, Hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
 		{Is: causes.Is[*credentialsError], Kind: caslease.Denied, Hint: hintLogin},

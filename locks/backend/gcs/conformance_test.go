@@ -10,8 +10,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
-	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -51,7 +51,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			return gcstest.URL(s.proxies.New(t, s.server.Addr()), strings.Trim(u.Path, "/"))
 		},
 		TTL: 3 * time.Second, Polling: 3 * time.Second, Unwatched: true, HTTP: true,
-		Abilities: gcsinfo.Info.Abilities, AskDelay: time.Second, ReportsLeft: true, ReportsStart: true, Adopts: true,
+		Abilities: known.GCS.Abilities, AskDelay: time.Second, ReportsLeft: true, ReportsStart: true, Adopts: true,
 		Cut:     func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(host(u), how) },
 		Evict:   func(_ testing.TB, u *url.URL, name string) { s.server.Delete(object(u, name)) },
 		Restart: func(_ testing.TB, _ *url.URL) { s.server.Stop(); s.server.Start() },

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
-	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &gcsinfo.Info, "gcs://bucket/p", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.GCS, "gcs://bucket/p", func(u *url.URL, getenv func(string) string) (any, error) {
 		return parse(u, getenv)
 	})
 }
@@ -18,5 +18,5 @@ func TestSettingsAsDescribed(t *testing.T) {
 // TestTool checks that no variable of the service's own tools is ignored without a reason.
 func TestTool(t *testing.T) {
 	t.Parallel()
-	backendtest.Tool(t, "testdata/gcloud.txt", backendtest.Variable(&gcsinfo.Info))
+	backendtest.Tool(t, "testdata/gcloud.txt", backendtest.Variable(&known.GCS))
 }

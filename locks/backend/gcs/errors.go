@@ -40,7 +40,7 @@ func (e *roomError) Unwrap() error        { return e.error }
 
 // Fault implements [caslease.Store].
 func (s *store) Fault(err error) caslease.Fault {
-	f := caslease.FaultOf(err, known(), plain)
+	f := caslease.FaultOf(err, allCauses(), plain)
 	if causes.Is[*url.Error](err) { // there was no answer
 		f.Hint = proxy.Hint(f.Hint, s.settings.service())
 	}

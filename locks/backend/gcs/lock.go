@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -45,7 +45,7 @@ func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		// The name of the key file counts as a secret: without the name, the job does not
 		// learn of the file.
-		Secrets: gcsinfo.Info.Secrets(),
+		Secrets: known.GCS.Secrets(),
 		Expiry:  caslease.ByStamps, Margin: margin, Pace: pace, Poll: poll,
 		Product: "Cloud Storage", Backend: "gcs://" + s.bucket + "/" + s.prefix, Probed: "the bucket of",
 		Cell: "object", Record: "a " + recordKey + " in its metadata", Version: "metageneration", Updated: `"updated"`,

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 const (
@@ -35,10 +35,10 @@ func (s *settings) service() string { return cmp.Or(s.endpoint, "https://storage
 // parse reads the URL, and takes what it omits from the environment. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := gcsinfo.Info.CheckURL(u); err != nil {
+	if err := known.GCS.CheckURL(u); err != nil {
 		return nil, err
 	}
-	if err := gcsinfo.Info.CheckVariables(u, getenv); err != nil {
+	if err := known.GCS.CheckVariables(u, getenv); err != nil {
 		return nil, err
 	}
 	switch {

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
@@ -161,7 +161,7 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	return gossipinfo.Info.Abilities, nil
+	return known.Gossip.Abilities, nil
 }
 
 // Location implements [locks.Located].

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 )
@@ -40,7 +40,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if q.Has("insecure") {
 		return nil, locks.Usagef("gossip parameter insecure= is no longer known: make a key, with head -c 32 /dev/urandom | base64, put it into a file on each host, and name that with key-file=FILE")
 	}
-	if err := gossipinfo.Info.CheckURL(u); err != nil {
+	if err := known.Gossip.CheckURL(u); err != nil {
 		return nil, err
 	}
 	if u.User != nil {
@@ -53,10 +53,10 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 		}
 	}
 	if list == "" {
-		return nil, locks.Usagef("no member is named; write %s, or set LEADERRUN_GOSSIP_SEEDS", gossipinfo.Info.URL)
+		return nil, locks.Usagef("no member is named; write %s, or set LEADERRUN_GOSSIP_SEEDS", known.Gossip.URL)
 	}
 	var err error
-	if s.seeds, err = hosts.Parse(list, from, gossipinfo.Info.Port); err != nil {
+	if s.seeds, err = hosts.Parse(list, from, known.Gossip.Port); err != nil {
 		return nil, err
 	}
 	if s.bind, err = parseBind(q.Get("bind")); err != nil {
@@ -88,7 +88,7 @@ func parseBind(bind string) (string, error) {
 	if host == "" {
 		host = bind
 	}
-	all, err := hosts.Parse(host, "gossip parameter bind", gossipinfo.Info.Port)
+	all, err := hosts.Parse(host, "gossip parameter bind", known.Gossip.Port)
 	switch {
 	case bind == "" || err != nil:
 		return "", err

@@ -1,6 +1,7 @@
-// Package known lists the backends of this version. Everything that names every backend
-// ranges over this list. What cannot, because it is not Go or links what must not be
-// linked here, is compared with the list by the tests of package places.
+// Package known describes the backends of this version, one per file, which has the name of
+// the backend's folder. Everything that names every backend ranges over the list of them. What
+// cannot, because it is not Go or links what must not be linked here, is compared with the list
+// by the tests of package places.
 package known
 
 import (
@@ -9,32 +10,21 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
-	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/consul/consulinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/file/fileinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcsinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/gossip/gossipinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/quorum/quoruminfo"
-	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 )
 
 // backends are in the order in which to try them.
 var backends = [...]*backend.Info{
-	&fileinfo.Info,
-	&etcdinfo.Info,
-	&zkinfo.Info,
-	&gcsinfo.Info,
-	&postgresinfo.Info,
-	&mysqlinfo.Info,
-	&consulinfo.Info,
-	&azblobinfo.Info,
-	&spannerinfo.Info,
-	&quoruminfo.Info,
-	&gossipinfo.Info,
+	&File,
+	&Etcd,
+	&ZooKeeper,
+	&GCS,
+	&Postgres,
+	&MySQL,
+	&Consul,
+	&Azblob,
+	&Spanner,
+	&Quorum,
+	&Gossip,
 }
 
 // Backends returns all backends, in the order in which a user should consider them.

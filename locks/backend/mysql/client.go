@@ -27,8 +27,8 @@ type option struct {
 	instead string // what to do, as it is refused: otherwise we would not do as the program mysql
 }
 
-// known are sorted by what they are about.
-var known = [...]option{
+// allOptions are sorted by what they are about.
+var allOptions = [...]option{
 	{name: "host"}, {name: "port"}, {name: "socket"}, {name: "protocol"}, {name: "user"}, {name: "password"}, {name: "database"},
 	{name: "ssl", isBool: true}, {name: "ssl-mode"}, {name: "ssl-ca"}, {name: "ssl-cert"}, {name: "ssl-key"}, {name: "ssl-verify-server-cert", isBool: true},
 	{name: "tls-version"}, {name: "server-public-key-path"}, {name: "get-server-public-key", isBool: true},
@@ -55,9 +55,9 @@ var known = [...]option{
 }
 
 func findOption(name string) *option {
-	for i := range known {
-		if known[i].name == name {
-			return &known[i]
+	for i := range allOptions {
+		if allOptions[i].name == name {
+			return &allOptions[i]
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func parseOptions(files []string, suffix string, read func(file string) ([]byte,
 			return nil, err
 		}
 	}
-	for _, o := range known {
+	for _, o := range allOptions {
 		if value := p.all[o.name]; o.instead != "" && value != "" && !isOff(value) {
 			return nil, fmt.Errorf("the backend mysql does not support the option %s: %s", o.name, o.instead)
 		}
@@ -247,7 +247,7 @@ func (p *parser) option(line string) error {
 
 // unabbreviated returns an error if MySQL's programs could take a name for one that we know.
 func unabbreviated(name string) error {
-	for _, o := range known {
+	for _, o := range allOptions {
 		if name != "" && name != "force" && strings.HasPrefix(o.name, name) { // force is one itself
 			return fmt.Errorf("the option %s is abbreviated: write %s", name, o.name)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -62,7 +62,7 @@ func (r *rig) config(open locks.Opener) lockstest.Config {
 		return openStore(t, mysqltest.At(r.server.Addr(), in(u).database))
 	}
 	c := storetest.Conformance(&store{}, traits(&settings{}), direct)
-	c.Open, c.TTL, c.Abilities, c.URL = open, 2*time.Second, mysqlinfo.Info.Abilities, r.url
+	c.Open, c.TTL, c.Abilities, c.URL = open, 2*time.Second, known.MySQL.Abilities, r.url
 	c.Twin = func(t testing.TB, u *url.URL) *url.URL { return r.through(t, in(u).database) }
 	c.Cut = func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return r.proxies.Cut(u.Host, how) }
 	c.Restart = func(testing.TB, *url.URL) { r.server.Kill(); r.server.Start() }

@@ -12,13 +12,13 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
-	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &mysqlinfo.Info, "mysql://h/d", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.MySQL, "mysql://h/d", func(u *url.URL, getenv func(string) string) (any, error) {
 		return parse(u, getenv)
 	})
 }
@@ -37,7 +37,7 @@ func program(t *testing.T, name string) string {
 // reason.
 func TestTool(t *testing.T) {
 	t.Parallel()
-	backendtest.Tool(t, "testdata/variables.txt", backendtest.Variable(&mysqlinfo.Info))
+	backendtest.Tool(t, "testdata/variables.txt", backendtest.Variable(&known.MySQL))
 	isKnown := func(name string) bool {
 		if findOption(name) != nil {
 			return true

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
 )
@@ -40,7 +40,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 
 func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
-		Secrets: mysqlinfo.Info.Secrets(), Sent: func() []string { return []string{s.secret()} },
+		Secrets: known.MySQL.Secrets(), Sent: func() []string { return []string{s.secret()} },
 		Expiry: caslease.ByClock, Margin: margin, Poll: poll, LongestPoll: longestPoll,
 		Product: "MySQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {

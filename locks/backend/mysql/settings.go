@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqlinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
@@ -41,7 +41,7 @@ type settings struct {
 // all users, and what they omit from the environment, as with the program mysql. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string, global ...string) (*settings, error) {
-	if err := mysqlinfo.Info.CheckURL(u); err != nil {
+	if err := known.MySQL.CheckURL(u); err != nil {
 		return nil, err
 	}
 	if err := checkLogins(u, getenv); err != nil {
@@ -63,7 +63,7 @@ func parse(u *url.URL, getenv func(string) string, global ...string) (*settings,
 	s.database = cmp.Or(strings.TrimPrefix(u.Path, "/"), o["database"], getenv("LEADERRUN_MYSQL_DATABASE"))
 	switch {
 	case s.database == "":
-		return nil, locks.Usagef("no database is named: write %s, or set LEADERRUN_MYSQL_DATABASE", mysqlinfo.Info.URL)
+		return nil, locks.Usagef("no database is named: write %s, or set LEADERRUN_MYSQL_DATABASE", known.MySQL.URL)
 	case utf8.RuneCountInString(s.database) > maxIdentifier || !utf8.ValidString(s.database) || strings.ContainsAny(s.database, "\x00/"):
 		return nil, locks.Usagef("invalid database name %q (want at most %d characters, and no slash)", locks.Abbreviate(s.database), maxIdentifier)
 	}
@@ -102,7 +102,7 @@ func addresses(u *url.URL, o options, getenv func(string) string) ([]string, err
 	socket := cmp.Or(q.Get("socket"), o["socket"], getenv("MYSQL_UNIX_PORT"), getenv("MARIADB_UNIX_PORT"))
 	list, from := cmp.Or(o["host"], getenv("MYSQL_HOST")), "the host of the option file or MYSQL_HOST"
 	local := list == "" || list == "localhost"
-	port := cmp.Or(o["port"], getenv("MYSQL_TCP_PORT"), mysqlinfo.Info.Port)
+	port := cmp.Or(o["port"], getenv("MYSQL_TCP_PORT"), known.MySQL.Port)
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return nil, locks.Usagef("the option file or MYSQL_TCP_PORT: invalid port %q", locks.Abbreviate(port))
 	}

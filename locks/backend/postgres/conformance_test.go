@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
-	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
@@ -83,7 +83,7 @@ func (r *rig) config(open locks.Opener) lockstest.Config {
 		return r.store(t, in(u).schema, r.server.Addr())
 	}
 	c := storetest.Conformance(like, traits(&settings{}), direct)
-	c.Open, c.TTL, c.Abilities = open, 2*time.Second, postgresinfo.Info.Abilities
+	c.Open, c.TTL, c.Abilities = open, 2*time.Second, known.Postgres.Abilities
 	c.URL = func(t testing.TB) *url.URL { return r.url(t, r.schema()) }
 	c.Twin = func(t testing.TB, u *url.URL) *url.URL { return r.url(t, in(u).schema) }
 	c.Cut = func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return r.proxies.Cut(u.Host, how) }

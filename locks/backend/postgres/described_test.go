@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
-	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &postgresinfo.Info, "postgres://h/d", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.Postgres, "postgres://h/d", func(u *url.URL, getenv func(string) string) (any, error) {
 		return parse(u, getenv)
 	})
 }
@@ -49,5 +49,5 @@ func TestTool(t *testing.T) {
 	if !slices.Contains(asked, "PGHOSTADDR") {
 		t.Fatalf("libpq says that its variables are %q", asked)
 	}
-	backendtest.Tool(t, "testdata/variables.txt", backendtest.Variable(&postgresinfo.Info), asked...)
+	backendtest.Tool(t, "testdata/variables.txt", backendtest.Variable(&known.Postgres), asked...)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
 )
@@ -39,7 +39,7 @@ func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		// The names of files and of the service count as secrets: without them, the job does
 		// not learn of the files.
-		Secrets: postgresinfo.Info.Secrets(), Sent: s.sent,
+		Secrets: known.Postgres.Secrets(), Sent: s.sent,
 		Expiry: caslease.ByClock, Margin: margin, Poll: poll, LongestPoll: longestPoll,
 		Product: "PostgreSQL", Backend: s.addr(), Probed: "the table of", Cell: "row", Updated: "updated",
 		Where: func(k caslease.Key) string {

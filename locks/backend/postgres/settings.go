@@ -18,7 +18,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
-	"github.com/leaderrun/leaderrun/locks/backend/postgres/postgresinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 const (
@@ -53,7 +53,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := checkShape(u); err != nil {
 		return nil, err
 	}
-	if err := postgresinfo.Info.CheckVariables(u, getenv); err != nil {
+	if err := known.Postgres.CheckVariables(u, getenv); err != nil {
 		return nil, err
 	}
 	q := u.Query()
@@ -139,14 +139,14 @@ func (s *settings) config() (*pgconn.Config, error) {
 func checkKeywords(c *pgconn.Config) error {
 	for _, name := range slices.Sorted(maps.Keys(c.RuntimeParams)) {
 		variable := "PG" + strings.ToUpper(strings.ReplaceAll(name, "_", ""))
-		i := slices.IndexFunc(postgresinfo.Info.Refused, func(r backend.Refused) bool { return r.Name == variable })
+		i := slices.IndexFunc(known.Postgres.Refused, func(r backend.Refused) bool { return r.Name == variable })
 		switch {
 		case slices.Contains([]string{"application_name", "options", "timezone"}, name):
 			continue
-		case slices.Contains(idleKeywords(), name), i >= 0 && slices.Contains(postgresinfo.Info.Refused[i].Except, c.RuntimeParams[name]):
+		case slices.Contains(idleKeywords(), name), i >= 0 && slices.Contains(known.Postgres.Refused[i].Except, c.RuntimeParams[name]):
 			delete(c.RuntimeParams, name)
 		case i >= 0:
-			return fmt.Errorf("the service has %s, which the backend postgres does not support: remove it, and %s", name, postgresinfo.Info.Refused[i].Instead)
+			return fmt.Errorf("the service has %s, which the backend postgres does not support: remove it, and %s", name, known.Postgres.Refused[i].Instead)
 		default:
 			return fmt.Errorf("the service has %s, which the backend postgres does not support: remove it", locks.Abbreviate(name))
 		}
@@ -154,7 +154,7 @@ func checkKeywords(c *pgconn.Config) error {
 	if home, _ := os.UserHomeDir(); c.TLSConfig != nil {
 		file := filepath.Join(home, ".postgresql", "root.crl")
 		if _, err := os.Stat(file); err == nil {
-			return fmt.Errorf("the backend postgres does not support the list of revoked certificates in %s: move it away, and %s", file, postgresinfo.InsteadOfCRL)
+			return fmt.Errorf("the backend postgres does not support the list of revoked certificates in %s: move it away, and %s", file, known.PostgresInsteadOfCRL)
 		}
 	}
 	return nil
@@ -194,7 +194,7 @@ func checkShape(u *url.URL) error {
 	if q.Has("password") || q.Has("sslpassword") {
 		return locks.Usagef("a password cannot be after the ?; put it into PGPASSWORD or ~/.pgpass, and a key's into PGSSLPASSWORD")
 	}
-	if err := postgresinfo.Info.CheckURL(u); err != nil {
+	if err := known.Postgres.CheckURL(u); err != nil {
 		return err
 	}
 	switch want := q.Get("target_session_attrs"); want {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/quorum/quoruminfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/quorumtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 )
@@ -47,7 +47,7 @@ func newFleet(t *testing.T) *fleet {
 func (f *fleet) config() lockstest.Config {
 	return lockstest.Config{
 		Open: f.open, URL: f.url, TTL: 2 * time.Second, MaxTTL: longest, Polling: time.Second, Unwatched: true, ReportsLeft: true,
-		WatchDelay: time.Second, Delayed: true, Abilities: quoruminfo.Info.Abilities,
+		WatchDelay: time.Second, Delayed: true, Abilities: known.Quorum.Abilities,
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) {
 			f.set(u, how)
 			return func() { f.set(u, "") }

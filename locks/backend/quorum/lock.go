@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/candidate"
-	"github.com/leaderrun/leaderrun/locks/backend/quorum/quoruminfo"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
@@ -233,7 +233,7 @@ func (l *Lock) fail(ctx context.Context, op string, err error) error {
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	return quoruminfo.Info.Abilities, nil
+	return known.Quorum.Abilities, nil
 }
 
 // Location implements [locks.Located].

@@ -6,15 +6,22 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/quorum/quoruminfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/voter"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
 	"github.com/leaderrun/leaderrun/locks/kit/durations"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/reload"
+)
+
+// The longest lease, unless the URL says otherwise, and what it may say.
+const (
+	defaultLongest = 15 * time.Second
+	maxLongest     = time.Minute
 )
 
 // settings are what a URL and the environment say.
@@ -29,7 +36,7 @@ type settings struct {
 // parse reads the URL, and takes the hosts from the environment if it has none. All errors wrap
 // locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := quoruminfo.Info.CheckURL(u); err != nil {
+	if err := known.Quorum.CheckURL(u); err != nil {
 		return nil, err
 	}
 	if u.User != nil {
@@ -45,11 +52,11 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	if err := s.seats(u.Host, getenv); err != nil {
 		return nil, err
 	}
-	longest := quoruminfo.Longest
+	longest := defaultLongest
 	if text := q.Get("longest"); text != "" {
 		var ok bool
-		if longest, ok = durations.Parse(text); !ok || longest <= 0 || longest > quoruminfo.MaxLongest {
-			return nil, locks.Usagef("quorum parameter longest=%q is not a duration like 15s, of at most %v", locks.Abbreviate(text), quoruminfo.MaxLongest)
+		if longest, ok = durations.Parse(text); !ok || longest <= 0 || longest > maxLongest {
+			return nil, locks.Usagef("quorum parameter longest=%q is not a duration like 15s, of at most %v", locks.Abbreviate(text), maxLongest)
 		}
 	}
 	s.group = voter.Group(s.names, longest)
@@ -72,10 +79,10 @@ func (s *settings) seats(list string, getenv func(string) string) (err error) {
 		list, from = getenv("LEADERRUN_QUORUM_HOSTS"), "LEADERRUN_QUORUM_HOSTS"
 	}
 	if list == "" {
-		return locks.Usagef("no host is named; write %s, or set LEADERRUN_QUORUM_HOSTS", quoruminfo.Info.URL)
+		return locks.Usagef("no host is named; write %s, or set LEADERRUN_QUORUM_HOSTS", known.Quorum.URL)
 	}
 	list = strings.ToLower(list)
-	if s.names, err = hosts.Parse(list, from, quoruminfo.Info.Port); err != nil {
+	if s.names, err = hosts.Parse(list, from, known.Quorum.Port); err != nil {
 		return err
 	}
 	ports := 0

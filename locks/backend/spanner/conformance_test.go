@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
@@ -57,7 +57,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) config(open locks.Opener) lockstest.Config {
 	direct := func(t testing.TB, u *url.URL) caslease.Store { return at(t, r.server.Find(u), r.server.Addr()) }
 	c := storetest.Conformance(&store{}, traits(&settings{}), direct)
-	c.Open, c.TTL, c.Abilities = open, 2*time.Second, spannerinfo.Info.Abilities
+	c.Open, c.TTL, c.Abilities = open, 2*time.Second, known.Spanner.Abilities
 	c.URL = func(t testing.TB) *url.URL { return r.server.New(false).URL(r.proxies.New(t, r.front.Addr())) }
 	c.Twin = func(t testing.TB, u *url.URL) *url.URL {
 		return r.server.Find(u).URL(r.proxies.New(t, r.front.Addr()))

@@ -3,7 +3,7 @@
 //
 // It is a store for package caslease, which has the rest of the lock. The owner of the
 // database creates the table; no run does. The error of a missing table, and leaderrun
-// doctor, show the statement. Package spannerinfo has both. The table has a row for each
+// doctor, show the statement. Package known has both. The table has a row for each
 // lock, and another for requests to its holder:
 //
 //	name, part   the lock, and 0 for itself or 1 for requests

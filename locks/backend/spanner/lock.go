@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -34,7 +34,7 @@ func traits(s *settings) caslease.Traits {
 	return caslease.Traits{
 		// The name of the key file counts as a secret: without the name, the job does not
 		// learn of the file.
-		Secrets: spannerinfo.Info.Secrets(),
+		Secrets: known.Spanner.Secrets(),
 		Expiry:  caslease.ByClock, Disciplined: true, Margin: margin, Poll: poll,
 		Product: "Spanner", Backend: s.addr(), Probed: "the table of",
 		Cell: "row", Version: "commit timestamp", Updated: "commit timestamp",

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // settings are what a URL and the environment say.
@@ -28,10 +28,10 @@ var (
 // parse reads the URL, and takes what it omits from the environment. All errors wrap
 // locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := spannerinfo.Info.CheckURL(u); err != nil {
+	if err := known.Spanner.CheckURL(u); err != nil {
 		return nil, err
 	}
-	if err := spannerinfo.Info.CheckVariables(u, getenv); err != nil {
+	if err := known.Spanner.CheckVariables(u, getenv); err != nil {
 		return nil, err
 	}
 	switch {
@@ -42,7 +42,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	s := &settings{table: u.Query().Get("table")}
 	if s.table == "" {
-		s.table = spannerinfo.Table
+		s.table = known.SpannerTable
 	}
 	if !validTable.MatchString(s.table) {
 		return nil, locks.Usagef("invalid table name %q (want letters, digits and _, and a schema with a dot before it if it has one)", locks.Abbreviate(s.table))

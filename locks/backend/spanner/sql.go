@@ -3,7 +3,7 @@ package spanner
 import (
 	"strings"
 
-	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // Statements of GoogleSQL, in which @table stands for the table. PostgreSQL's dialect
@@ -35,8 +35,8 @@ type dialect struct {
 }
 
 var (
-	googleSQL  = &dialect{spannerinfo.GoogleSQL, "`"}
-	postgreSQL = &dialect{spannerinfo.PostgreSQL, `"`}
+	googleSQL  = &dialect{known.SpannerGoogleSQL, "`"}
+	postgreSQL = &dialect{known.SpannerPostgreSQL, `"`}
 )
 
 // toPostgreSQL makes "@p1" "$1". The dialect calls its own functions with a prefix.
@@ -52,10 +52,10 @@ func (d *dialect) sql(statement, table string) string {
 
 // create returns the statement that creates a table.
 func (d *dialect) create(table string) string {
-	if table == spannerinfo.Table {
+	if table == known.SpannerTable {
 		return d.tableSQL
 	}
-	return strings.Replace(d.tableSQL, spannerinfo.Table, d.quoted(table), 1)
+	return strings.Replace(d.tableSQL, known.SpannerTable, d.quoted(table), 1)
 }
 
 // quoted returns a table's name in quotes, because it may be a word of SQL.

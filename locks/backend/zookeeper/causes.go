@@ -16,9 +16,9 @@ const (
 	hintACL     = "the user (ZK_AUTH, or auth-file=FILE) needs the permissions create, read, write and delete there; see getAcl in zkCli"
 )
 
-// known returns the causes of errors of a connection, with or without TLS; the first that
+// allCauses returns the causes of errors of a connection, with or without TLS; the first that
 // matches an error counts. Most causes differ only in their text.
-func known(tls bool) (all []causes.Cause) {
+func allCauses(tls bool) (all []causes.Cause) {
 	if tls { // Java since 17.0.19 also says handshake failure if there was no certificate
 		refused := causes.Cause{Pattern: "remote error: tls: handshake failure", Denied: true, Text: "TLS: the server wants a client certificate that it trusts", Hint: tlsfiles.HintCert(files)}
 		all = append(tlsfiles.Causes(files), refused)

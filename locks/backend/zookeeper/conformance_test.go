@@ -13,8 +13,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
@@ -85,7 +85,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 			})
 		},
 		Hostile:        s.hostile(),
-		Abilities:      zkinfo.Info.Abilities,
+		Abilities:      known.ZooKeeper.Abilities,
 		HostileRecords: s.hostileAt("%record"),
 		HostileAsks:    s.hostileAt("%ask"),
 		HostileEntries: s.hostileEntries(),

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 func TestSettingsAsDescribed(t *testing.T) {
 	t.Parallel()
-	backendtest.Settings(t, &zkinfo.Info, "zk://h:1/p", func(u *url.URL, getenv func(string) string) (any, error) {
+	backendtest.Settings(t, &known.ZooKeeper, "zk://h:1/p", func(u *url.URL, getenv func(string) string) (any, error) {
 		return parse(u, getenv)
 	})
 }
@@ -18,5 +18,5 @@ func TestSettingsAsDescribed(t *testing.T) {
 // TestTool checks that no variable of ZooKeeper's own tools is ignored without a reason.
 func TestTool(t *testing.T) {
 	t.Parallel()
-	backendtest.Tool(t, "testdata/zkcli.txt", backendtest.Variable(&zkinfo.Info))
+	backendtest.Tool(t, "testdata/zkcli.txt", backendtest.Variable(&known.ZooKeeper))
 }

@@ -26,7 +26,7 @@ func (l *lock) Fault(err error) queue.Fault {
 
 // explain returns the class of an error, a text in one line, and a hint.
 func (l *lock) explain(err error) *locks.Error {
-	return causes.Explain(err, plain(err), known(l.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
+	return causes.Explain(err, plain(err), allCauses(l.settings.tls != nil), onlyTime(err), l.o.ConnectTimeout)
 }
 
 // onlyTime reports whether an error says only that the context has ended.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -54,7 +54,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 // handle returns the handle. The name of the file with the key of the client certificate
 // counts as a secret: without the name, the job does not learn of the file.
 func (l *lock) handle() *queue.Lock {
-	return queue.New(l, queue.Traits{Backend: l.address(), Secrets: zkinfo.Info.Secrets(), Unordered: l.settings.unfair}, l.o)
+	return queue.New(l, queue.Traits{Backend: l.address(), Secrets: known.ZooKeeper.Secrets(), Unordered: l.settings.unfair}, l.o)
 }
 
 func (l *lock) address() string {

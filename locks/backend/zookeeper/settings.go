@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zkinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
@@ -24,7 +24,7 @@ type settings struct {
 // parse reads the URL, and takes what it omits from the environment. All errors
 // wrap locks.ErrUsage.
 func parse(u *url.URL, getenv func(string) string) (*settings, error) {
-	if err := zkinfo.Info.CheckURL(u); err != nil {
+	if err := known.ZooKeeper.CheckURL(u); err != nil {
 		return nil, err
 	}
 	list, from, root := u.Host, "the zk URL", u.Path
@@ -38,7 +38,7 @@ func parse(u *url.URL, getenv func(string) string) (*settings, error) {
 	}
 	var s settings
 	var err error
-	if s.servers, err = hosts.Parse(list, from, zkinfo.Info.Port); err != nil {
+	if s.servers, err = hosts.Parse(list, from, known.ZooKeeper.Port); err != nil {
 		return nil, err
 	}
 	if s.chroot, err = chroot(root, getenv); err != nil {

@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend"
@@ -59,6 +61,29 @@ func TestEveryHelperIsListed(t *testing.T) {
 		program := path.Base(path.Dir(file))
 		if !slices.ContainsFunc(known.Backends(), func(b *backend.Info) bool { return b.Program() == program }) {
 			t.Errorf("%s belongs to a backend that is not in package known", file)
+		}
+	}
+}
+
+// TestOwnDescription checks that a backend reads no description but its own.
+func TestOwnDescription(t *testing.T) {
+	t.Parallel()
+	described := regexp.MustCompile(`\bknown\.([A-Z]\w*)`)
+	for _, b := range known.Backends() {
+		n := 0
+		err := fs.WalkDir(tree(), "locks/backend/"+b.Folder, func(file string, _ fs.DirEntry, err error) error {
+			if err != nil || path.Ext(file) != ".go" {
+				return err
+			}
+			for _, m := range described.FindAllSubmatch(read(t, file), -1) {
+				if n++; !strings.HasPrefix(strings.ToLower(string(m[1])), b.Folder) {
+					t.Errorf("%s: it uses %s, which is not of the backend %s", file, m[0], b.Scheme)
+				}
+			}
+			return nil
+		})
+		if err != nil || n == 0 {
+			t.Errorf("%s: it does not use its description: %v", b.Folder, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannerinfo"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
@@ -125,10 +125,10 @@ func (d *Database) Create() {
 func (d *Database) Table() {
 	d.server.TB.Helper()
 	if d.postgres {
-		d.DDL(spannerinfo.PostgreSQL)
+		d.DDL(known.SpannerPostgreSQL)
 		return
 	}
-	d.DDL(spannerinfo.GoogleSQL)
+	d.DDL(known.SpannerGoogleSQL)
 }
 
 // DDL runs a statement that changes the schema.
@@ -170,7 +170,7 @@ func (d *Database) Put(name string, part int, column, value string) {
 	d.commit(func(ctx context.Context, c pb.SpannerClient, session string, in *pb.TransactionSelector) (*pb.ResultSet, []*pb.Mutation, error) {
 		res, err := c.ExecuteSql(ctx, &pb.ExecuteSqlRequest{
 			Session: session, Transaction: in, Seqno: 1,
-			Sql: fmt.Sprintf("SELECT created FROM %s WHERE name = '%s' AND part = %d", spannerinfo.Table, name, part),
+			Sql: fmt.Sprintf("SELECT created FROM %s WHERE name = '%s' AND part = %d", known.SpannerTable, name, part),
 		})
 		if len(res.GetRows()) > 0 {
 			return res, []*pb.Mutation{{Operation: &pb.Mutation_Update{Update: row(columns, values)}}}, err
@@ -185,7 +185,7 @@ func row(columns, values []string) *pb.Mutation_Write {
 	for _, v := range values {
 		list.Values = append(list.Values, structpb.NewStringValue(v))
 	}
-	return &pb.Mutation_Write{Table: spannerinfo.Table, Columns: columns, Values: []*structpb.ListValue{list}}
+	return &pb.Mutation_Write{Table: known.SpannerTable, Columns: columns, Values: []*structpb.ListValue{list}}
 }
 
 // commit runs a transaction until it is not aborted, and returns the rows of its statement.

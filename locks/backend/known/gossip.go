@@ -1,13 +1,12 @@
-// Package gossipinfo describes the backend gossip.
-package gossipinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it.
-var Info = backend.Info{
+// Gossip describes the backend gossip.
+var Gossip = backend.Info{
 	Scheme:  "gossip",
 	Product: "the hosts themselves",
 	Folder:  "gossip",

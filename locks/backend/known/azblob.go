@@ -1,5 +1,4 @@
-// Package azblobinfo describes the backend azblob, and links nothing of Azure's.
-package azblobinfo
+package known
 
 import (
 	"time"
@@ -8,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it. The variables are those of the program az and of Azure's libraries.
-var Info = backend.Info{
+// Azblob describes the backend azblob. The variables are those of the program az and of Azure's libraries.
+var Azblob = backend.Info{
 	Scheme:  "azblob",
 	Product: "Azure Blob Storage",
 	Folder:  "azblob",

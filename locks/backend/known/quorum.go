@@ -1,15 +1,12 @@
-// Package quoruminfo describes the backend quorum.
-package quoruminfo
+package known
 
 import (
-	"time"
-
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it.
-var Info = backend.Info{
+// Quorum describes the backend quorum.
+var Quorum = backend.Info{
 	Scheme:  "quorum",
 	Product: "the hosts themselves",
 	Folder:  "quorum",
@@ -34,9 +31,3 @@ var Info = backend.Info{
 	},
 	Abilities: []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget},
 }
-
-// Longest is the longest lease, unless the URL says otherwise, and MaxLongest what it may say.
-const (
-	Longest    = 15 * time.Second
-	MaxLongest = time.Minute
-)

@@ -1,14 +1,13 @@
-// Package mysqlinfo describes the backend mysql, and links no driver.
-package mysqlinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it. The variables are those of the program mysql of MySQL and MariaDB, but
+// MySQL describes the backend mysql. The variables are those of the program mysql of MySQL and MariaDB, but
 // for the database.
-var Info = backend.Info{
+var MySQL = backend.Info{
 	Scheme:  "mysql",
 	Product: "MySQL",
 	Folder:  "mysql",

@@ -1,13 +1,12 @@
-// Package zkinfo describes the backend zk, and links nothing of ZooKeeper.
-package zkinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it.
-var Info = backend.Info{
+// ZooKeeper describes the backend zk.
+var ZooKeeper = backend.Info{
 	Scheme:  "zk",
 	Product: "ZooKeeper",
 	Folder:  "zookeeper",

@@ -1,17 +1,16 @@
-// Package postgresinfo describes the backend postgres, and links no driver.
-package postgresinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// InsteadOfCRL is what to do, because a list of revoked certificates is not supported.
-const InsteadOfCRL = "name in PGSSLROOTCERT only authorities without revoked certificates"
+// PostgresInsteadOfCRL is what to do, because a list of revoked certificates is not supported.
+const PostgresInsteadOfCRL = "name in PGSSLROOTCERT only authorities without revoked certificates"
 
-// Info describes it. Parameters and variables are those of psql, but for passwords in a
+// Postgres describes the backend postgres. Parameters and variables are those of psql, but for passwords in a
 // URL, which too many see.
-var Info = backend.Info{
+var Postgres = backend.Info{
 	Scheme:  "postgres",
 	Product: "PostgreSQL",
 	Folder:  "postgres",
@@ -71,8 +70,8 @@ var Info = backend.Info{
 	Refused: []backend.Refused{
 		{Name: "PGHOSTADDR", Instead: "give the address as the host"},
 		{Name: "PGREQUIREPEER", Instead: "use a socket in a directory that only the server's user can write"},
-		{Name: "PGSSLCRL", Instead: InsteadOfCRL},
-		{Name: "PGSSLCRLDIR", Instead: InsteadOfCRL},
+		{Name: "PGSSLCRL", Instead: PostgresInsteadOfCRL},
+		{Name: "PGSSLCRLDIR", Instead: PostgresInsteadOfCRL},
 		{Name: "PGREQUIRESSL", Except: []string{"0"}, Instead: "set PGSSLMODE=require"},
 		{Name: "PGSSLMINPROTOCOLVERSION", Except: []string{"TLSv1", "TLSv1.1", "TLSv1.2"}, Instead: "let the server require that version"},
 		{Name: "PGSSLMAXPROTOCOLVERSION", Except: []string{"TLSv1.3"}, Instead: "let the server refuse later versions"},

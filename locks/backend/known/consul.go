@@ -1,5 +1,4 @@
-// Package consulinfo describes the backend consul.
-package consulinfo
+package known
 
 import (
 	"time"
@@ -8,8 +7,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it. The variables are those of the program consul.
-var Info = backend.Info{ //nolint:gosec // names of variables, and no credentials
+// Consul describes the backend consul. The variables are those of the program consul.
+var Consul = backend.Info{ //nolint:gosec // names of variables, and no credentials
 	Scheme:  "consul",
 	Product: "Consul",
 	Folder:  "consul",

@@ -1,13 +1,12 @@
-// Package etcdinfo describes the backend etcd, and links nothing of etcd.
-package etcdinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes it. The variables are those of etcdctl.
-var Info = backend.Info{
+// Etcd describes the backend etcd. The variables are those of etcdctl.
+var Etcd = backend.Info{
 	Scheme:  "etcd",
 	Product: "etcd",
 	Folder:  "etcd",

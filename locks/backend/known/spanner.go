@@ -1,18 +1,12 @@
-// Package spannerinfo describes the backend spanner, and links nothing of Google's.
-package spannerinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-const (
-	accountFile    = "GOOGLE_APPLICATION_CREDENTIALS"
-	insteadOfLogin = "name a file with credentials in " + accountFile
-)
-
-// Info describes it.
-var Info = backend.Info{
+// Spanner describes the backend spanner.
+var Spanner = backend.Info{
 	Scheme:  "spanner",
 	Product: "Google Cloud Spanner",
 	Folder:  "spanner",
@@ -54,3 +48,18 @@ var Info = backend.Info{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},
 }
+
+// SpannerTable is the name of the table, unless the URL has another.
+const SpannerTable = "leaderrun_locks"
+
+// SpannerGoogleSQL and SpannerPostgreSQL are the statements that create the table, in the two
+// dialects of databases.
+const (
+	SpannerGoogleSQL = `CREATE TABLE ` + SpannerTable + ` (name STRING(256) NOT NULL, part INT64 NOT NULL, ` +
+		`created TIMESTAMP NOT NULL OPTIONS (allow_commit_timestamp=true), ` +
+		`updated TIMESTAMP NOT NULL OPTIONS (allow_commit_timestamp=true), ` +
+		`state STRING(MAX), record BYTES(MAX)) PRIMARY KEY (name, part)`
+	SpannerPostgreSQL = `CREATE TABLE ` + SpannerTable + ` (name varchar(256) NOT NULL, part bigint NOT NULL, ` +
+		`created spanner.commit_timestamp NOT NULL, updated spanner.commit_timestamp NOT NULL, ` +
+		`state varchar, record bytea, PRIMARY KEY (name, part))`
+)

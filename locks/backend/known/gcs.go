@@ -1,5 +1,4 @@
-// Package gcsinfo describes the backend gcs, and links nothing of Google's.
-package gcsinfo
+package known
 
 import (
 	"time"
@@ -8,13 +7,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
+// Of all clients of Google's.
 const (
 	accountFile    = "GOOGLE_APPLICATION_CREDENTIALS"
 	insteadOfLogin = "name a file with credentials in " + accountFile
 )
 
-// Info describes it.
-var Info = backend.Info{
+// GCS describes the backend gcs.
+var GCS = backend.Info{
 	Scheme:  "gcs",
 	Product: "Google Cloud Storage",
 	Folder:  "gcs",

@@ -1,13 +1,12 @@
-// Package fileinfo describes the backend file.
-package fileinfo
+package known
 
 import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
 )
 
-// Info describes the backend.
-var Info = backend.Info{
+// File describes the backend file.
+var File = backend.Info{
 	Scheme:  "file",
 	NoLease: true,
 	Folder:  "file",
