@@ -9,7 +9,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/program/version"
 	"github.com/leaderrun/leaderrun/runner/monitor/metrics"
-	"github.com/leaderrun/leaderrun/runner/monitor/probe"
 )
 
 const usage = `usage: leaderrun-monitor probe URL | probe tcp://HOST:PORT
@@ -21,9 +20,9 @@ func Main(args []string) int {
 	args = args[min(1, len(args)):]
 	switch {
 	case len(args) == 1 && args[0] == "probe" && os.Getenv("LEADERRUN_HEALTH") != "": // leaderrun itself runs this, as the target may have a password
-		return probe.Main(os.Getenv("LEADERRUN_HEALTH"))
+		return probe(os.Getenv("LEADERRUN_HEALTH"))
 	case len(args) == 2 && args[0] == "probe":
-		return probe.Main(args[1])
+		return probe(args[1])
 	case len(args) == 1 && args[0] == "metrics": // only leaderrun itself runs this
 		return metrics.Main()
 	case len(args) == 1 && args[0] == "--version":

@@ -1,5 +1,4 @@
-// Package probe checks whether a server is healthy, for --health.
-package probe
+package monitor
 
 import (
 	"context"
@@ -13,10 +12,10 @@ import (
 	"strings"
 )
 
-// Main checks the server at target: http://…, https://… or tcp://HOST:PORT. It returns the exit
-// status: 0 if the server is healthy, 1 if not, and 64 if the target is invalid; standard
-// error says why. There is no time limit, because the caller sets one.
-func Main(target string) int {
+// probe checks the server at target, for --health: http://…, https://… or tcp://HOST:PORT. It
+// returns the exit status: 0 if the server is healthy, 1 if not, and 64 if the target is
+// invalid; standard error says why. There is no time limit, because the caller sets one.
+func probe(target string) int {
 	status := 1
 	err := validate(target)
 	address, tcp := strings.CutPrefix(target, tcpPrefix)

@@ -1,4 +1,4 @@
-package probe
+package monitor
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func TestNoServer(t *testing.T) {
 	addr := l.Addr().String()
 	l.Close()
 	for _, target := range []string{"tcp://" + addr, "http://" + addr} {
-		if got := Main(target); got != 1 {
+		if got := probe(target); got != 1 {
 			t.Errorf("%s: exit status %d, want 1", target, got)
 		}
 	}
@@ -83,7 +83,7 @@ func TestNoServer(t *testing.T) {
 func TestInvalidTargets(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"", "localhost:80", "ftp://h/", "http://", "tcp://localhost", "tcp://h:", "udp://h:1"} {
-		if got := Main(target); got != 64 {
+		if got := probe(target); got != 64 {
 			t.Errorf("%q: exit status %d, want 64", target, got)
 		}
 	}
