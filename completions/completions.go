@@ -2,8 +2,9 @@
 // leaderrun. They are thin: they ask the program for the candidates, see "leaderrun
 // completion" in package cmd, and pass them to their shell.
 //
-// The files have the names that the shells look for, so that they can be installed
-// unchanged.
+// The files have the names that the shells look for, so that they can be installed unchanged.
+// This is a package of its own because files can be embedded only from the folder of the
+// package.
 package completions
 
 import _ "embed" // the program prints the files themselves, so they cannot be out of date

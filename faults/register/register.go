@@ -1,5 +1,6 @@
-// Package register is a store protected by fencing tokens: a value that a job writes, and
-// that refuses a token lower than one it has seen.
+// Package register is a store protected by fencing tokens: a value that a job writes, and that
+// refuses a token lower than one it has seen. This is a package of its own because its tests
+// would not run in testdata, where the job of the suite is.
 package register
 
 import (

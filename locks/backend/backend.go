@@ -3,6 +3,8 @@
 // descriptions of all backends, even of those whose helper programs are not installed.
 //
 // The descriptions are in package known. A backend reads from its own what it needs itself.
+// This is a package of its own because whatever deals with all backends is tested with
+// descriptions that are not in known.
 package backend
 
 import (

@@ -1,5 +1,6 @@
-// Package health checks whether a job does its work. Without that, a job that hangs would
-// lead for ever, because leaderrun goes on renewing. The words are Docker's.
+// Package health checks whether a job does its work. Without that, a job that hangs would lead
+// for ever, because leaderrun goes on renewing. The words are Docker's. This is a package of
+// its own because it needs only a job, and no lease or term.
 package health
 
 import (

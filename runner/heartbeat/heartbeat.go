@@ -1,4 +1,5 @@
-// Package heartbeat reports to others, such as a service manager, that leaderrun is well.
+// Package heartbeat reports to others, such as a service manager, that leaderrun is well. This
+// is a package of its own because those to whom it reports need only its stages.
 package heartbeat
 
 import (

@@ -1,5 +1,6 @@
 // Package timing computes when to renew a lease, and when to signal and to kill the job if
-// renewals fail.
+// renewals fail. This is a package of its own because options, doctor and the fault suite
+// compute with it, and run no job.
 package timing
 
 import (

@@ -1,4 +1,5 @@
 // Package backendtest compares a backend with its description, and with the store's own tools.
+// This is a package of its own because the tests of all backends use it.
 package backendtest
 
 import (

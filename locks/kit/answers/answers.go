@@ -3,7 +3,8 @@
 //
 // The lock is held if the server has said so lately. If it has not, nobody knows: the holder
 // may be dead, and its lease over. Then the waiter was not refused, but had no answer, and
-// what it reports is the last failure.
+// what it reports is the last failure. This is a package of its own because the runner needs
+// it, and knows no recipe.
 package answers
 
 import (

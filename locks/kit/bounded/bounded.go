@@ -1,5 +1,6 @@
 // Package bounded limits what a server can make us read. Libraries collect an answer before
-// they pass it on, and most do so whatever its length.
+// they pass it on, and most do so whatever its length. This is a package of its own because
+// the backends that need it share nothing else.
 //
 // Connections of gRPC do not need it, and it would not help: what is read there is bounded
 // by the windows of HTTP/2, which we write to extend, and by the limit of a message.

@@ -1,4 +1,5 @@
-// Package durations parses durations, as users write them.
+// Package durations parses durations, as users write them. This is a package of its own
+// because options and parameters of URLs must agree on them.
 package durations
 
 import (

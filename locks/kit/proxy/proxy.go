@@ -1,4 +1,6 @@
-// Package proxy says in hints which proxy of HTTP connections go through.
+// Package proxy says in hints which proxy of HTTP connections go through. This is a package of
+// its own because package causes, which has the other hints, would link net/http into backends
+// without HTTP.
 package proxy
 
 import (

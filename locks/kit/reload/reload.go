@@ -1,5 +1,6 @@
 // Package reload reads files that may be replaced while a program runs: a job may run for
-// longer than a password or a certificate is valid.
+// longer than a password or a certificate is valid. This is a package of its own because
+// backends without certificates have such files, too.
 package reload
 
 import (

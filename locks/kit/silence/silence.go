@@ -1,5 +1,6 @@
 // Package silence is for HTTP connections that have fallen silent, or lead to a server that
-// cannot serve.
+// cannot serve. This is a package of its own because backends without HTTP must not link
+// net/http.
 package silence
 
 import (

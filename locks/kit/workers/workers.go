@@ -1,4 +1,5 @@
-// Package workers runs the background goroutines of a handle until the handle is closed.
+// Package workers runs the background goroutines of a handle until the handle is closed. This
+// is a package of its own because both recipes need it, and so do backends without one.
 package workers
 
 import (

@@ -1,5 +1,6 @@
-// Package badserver has servers that do not keep to their protocols. Whatever a server
-// says, it must not make a client use much memory, or miss a deadline.
+// Package badserver has servers that do not keep to their protocols. Whatever a server says,
+// it must not make a client use much memory, or miss a deadline. This is a package of its own
+// because few backends need it.
 package badserver
 
 import (

@@ -1,5 +1,5 @@
-// Package programs builds the programs of this module as they are released, for the
-// tests that run them.
+// Package programs builds the programs of this module as they are released, for the tests that
+// run them. This is a package of its own because tests without any backend use it.
 package programs
 
 import (

@@ -1,5 +1,5 @@
-// Package script lets tests decide the outcome of requests to a server that they
-// simulate.
+// Package script lets tests decide the outcome of requests to a server that they simulate.
+// This is a package of its own because it knows nothing of locks.
 package script
 
 import (

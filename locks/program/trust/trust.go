@@ -1,5 +1,6 @@
-// Package trust checks that only we and root can have written a file: a program that we
-// start, settings that we act on, or a link to a directory.
+// Package trust checks that only we and root can have written a file: a program that we start,
+// settings that we act on, or a link to a directory. This is a package of its own because the
+// config file, helpers and secrets must agree on whom to trust.
 package trust
 
 import (

@@ -1,5 +1,5 @@
-// Package version reports what this program was built from. leaderrun and all its
-// programs use it, so that they can be compared.
+// Package version reports what this program was built from. This is a package of its own
+// because leaderrun and all its programs use it, so that they can be compared.
 package version
 
 import "runtime/debug"

@@ -1,4 +1,5 @@
-// Package proctest has jobs for tests that are hard to kill.
+// Package proctest has jobs for tests that are hard to kill. This is a package of its own
+// because benchmarks use them, too.
 package proctest
 
 import (

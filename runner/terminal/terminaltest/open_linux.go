@@ -1,4 +1,5 @@
-// Package terminaltest makes terminals for tests.
+// Package terminaltest makes terminals for tests. This is a package of its own because tests
+// of several packages use it.
 package terminaltest
 
 import (

@@ -1,4 +1,5 @@
-// Package azblobtest runs Azurite, Microsoft's emulator of Azure Blob Storage, for tests.
+// Package azblobtest runs Azurite, Microsoft's emulator of Azure Blob Storage, for tests. This
+// is a package of its own because faults and testscripts start it, too.
 package azblobtest
 
 import (

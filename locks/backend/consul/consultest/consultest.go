@@ -1,4 +1,5 @@
-// Package consultest runs real Consul servers for tests and benchmarks.
+// Package consultest runs real Consul servers for tests and benchmarks. This is a package of
+// its own because faults and testscripts start them, too.
 package consultest
 
 import (

@@ -1,4 +1,5 @@
-// Package mysqltest runs real servers of MariaDB for tests, each with its own directory.
+// Package mysqltest runs real servers of MariaDB for tests, each with its own directory. This
+// is a package of its own because faults and testscripts start them, too.
 package mysqltest
 
 import (

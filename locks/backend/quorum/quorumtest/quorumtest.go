@@ -1,4 +1,5 @@
-// Package quorumtest runs standing voters on this machine, for tests.
+// Package quorumtest runs standing voters on this machine, for tests. This is a package of its
+// own because faults and testscripts start them, too.
 package quorumtest
 
 import (

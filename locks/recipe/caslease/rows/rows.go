@@ -1,4 +1,5 @@
-// Package rows has what stores in SQL share: each cell is a row of a table.
+// Package rows has what stores in SQL share: each cell is a row of a table. This is a package
+// of its own because most stores have no rows.
 package rows
 
 import (

@@ -1,7 +1,8 @@
 // Package feed is what leaderrun writes to the standard input of leaderrun-monitor: one
 // JSON object a line, the first of which has Open. The run ends when the input does.
 //
-// The format has no version, because both programs are installed together.
+// The format has no version, because both programs are installed together. This is a package
+// of its own because leaderrun must not link what package metrics does.
 package feed
 
 import (
