@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -183,6 +185,106 @@ func isScheme(s string) bool {
 	return s != "" && s != MonitorName && !strings.ContainsFunc(s, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("+-.", r))
 	})
+}
+
+// begun is a helper program that was started early.
+type begun struct {
+	scheme  string
+	path    string
+	process *process
+}
+
+// Begin starts the helper of a scheme early, because starting takes some milliseconds.
+// The next Open of the scheme uses it. If the helper cannot be started, Open reports why.
+func (p *Programs) Begin(scheme string) {
+	path, err := p.Find(scheme)
+	if err != nil {
+		return
+	}
+	if proc, err := startProcess(path, prefix+scheme, environment(), nil); err == nil {
+		p.begun.Store(&begun{scheme, path, proc})
+	}
+}
+
+// End ends a helper that Begin started and no Open used, and waits until it is gone.
+func (p *Programs) End() {
+	if b := p.begun.Swap(nil); b != nil {
+		b.process.discard()
+	}
+}
+
+// start returns the helper that Begin started, or starts one.
+func (p *Programs) start(path, scheme string) (*process, error) {
+	if b := p.begun.Swap(nil); b != nil {
+		if b.scheme == scheme && b.path == path {
+			return b.process, nil
+		}
+		b.process.discard()
+	}
+	return startProcess(path, prefix+scheme, environment(), nil)
+}
+
+// Versions returns the programs of List and then leaderrun-monitor, except for those that
+// are linked in, and starts each program to learn its version. It blocks until all have
+// reported it, or ctx ends.
+func (p *Programs) Versions(ctx context.Context, linked []string) []Program {
+	monitor, err := p.FindMonitor()
+	list := append(p.List(), Program{Scheme: MonitorName, Path: monitor, Err: bare(err)})
+	list = slices.DeleteFunc(list, func(f Program) bool { return slices.Contains(linked, f.Scheme) })
+	var asked sync.WaitGroup
+	for i := range list {
+		f := &list[i]
+		if f.Err != nil {
+			continue
+		}
+		asked.Go(func() {
+			if f.Scheme == MonitorName {
+				f.Version, f.Err = monitorVersion(ctx, f.Path)
+			} else {
+				f.Version, f.Err = helperVersion(ctx, f.Path, f.Scheme)
+			}
+		})
+	}
+	asked.Wait()
+	return list
+}
+
+// helperVersion returns the version from a helper's hello, which comes unasked. It sends
+// the helper nothing, because there is no lock.
+func helperVersion(ctx context.Context, path, scheme string) (version string, err error) {
+	err = firstOutput(ctx, path, prefix+scheme, environment(), nil, func(proc *process) error {
+		s := newSession(scheme, locks.Error{}, proc.input.w)
+		failed := s.read(proc.stdout)
+		var noHello error
+		if version, noHello = s.greeting(); noHello == nil {
+			return nil
+		}
+		return failed
+	})
+	return version, err
+}
+
+// firstOutput starts a program without input and has its output read. If the output ends
+// too soon (io.EOF), it returns how the program ended instead. The program is then gone.
+func firstOutput(ctx context.Context, path, name string, env, args []string, read func(*process) error) error {
+	proc, err := startProcess(path, name, env, nil, args...)
+	if err != nil {
+		return err
+	}
+	defer proc.discard()
+	defer context.AfterFunc(ctx, proc.kill)()
+	proc.input.close()
+	f := newForwarder("", nil, plain)
+	logged := f.start(proc.stderr)
+	if err := read(proc); !errors.Is(err, io.EOF) {
+		return err
+	}
+	<-proc.exited
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s did not report its version in time", proc.name)
+	}
+	closedWithin(logged, drainTimeout)
+	return proc.exitError(f.lastLines())
 }
 
 var _ locks.Opener = (*Programs)(nil).Open
