@@ -7,7 +7,52 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
+
+// leftTimeout bounds the wait for the time left of a lease. Inspect has everything else by
+// then.
+const leftTimeout = 500 * time.Millisecond
+
+// Inspect implements [queue.Store] with one request, and one more if the lock
+// is held. Status.Start is unknown: after a release, the queue looks the same as after the
+// end of a lease.
+func (l *lock) Inspect(ctx context.Context) (locks.State, error) {
+	resp, err := l.get(ctx, l.rangeFirst(1+locks.MaxQueue))
+	if tooLong(err) { // somebody has written long labels; each has at most 1.5 MiB
+		resp, err = l.get(ctx, l.rangeFirst(1+locks.MaxQueue/4))
+	}
+	if err != nil || len(resp.Kvs) == 0 {
+		return locks.State{}, err
+	}
+	if err := l.foreign(resp.Kvs[0]); err != nil {
+		return locks.State{}, err
+	}
+	line := lineOf(resp.Kvs[0], int(resp.Count))
+	s := locks.State{Status: line.Status()}
+	s.Left = l.left(ctx, resp.Kvs[0].Lease)
+	for _, kv := range resp.Kvs[1:] {
+		s.Queue = append(s.Queue, queue.ReadPlace(kv.Value))
+	}
+	return s, nil
+}
+
+// left returns the time left of a lease, which the server reports in whole seconds. It
+// returns 0, unknown, in the last second, if the lease has ended, and if there is no
+// answer soon.
+func (l *lock) left(ctx context.Context, lease int64) time.Duration {
+	if lease == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, leftTimeout)
+	defer cancel()
+	resp, err := call(ctx, l.c, l.c.lease.LeaseTimeToLive, &pb.LeaseTimeToLiveRequest{ID: lease})
+	if err != nil {
+		l.log.Debug("cannot read the time left of the lease", "err", plain(err))
+		return 0
+	}
+	return max(time.Duration(resp.TTL)*time.Second, 0)
+}
 
 // endTimeout bounds the attempt to end the lease of a broken lock. If it fails, the lease
 // ends by itself.
@@ -69,4 +114,23 @@ func (l *lock) endUnused(ctx context.Context, lease int64) error {
 	}
 	_, err = call(ctx, l.c, l.c.lease.LeaseRevoke, &pb.LeaseRevokeRequest{ID: lease})
 	return err
+}
+
+// Forget implements [queue.Store] in one step: the server checks that the queue is empty,
+// and deletes the lock's other keys. Tokens still rise, because they need no counter.
+func (l *lock) Forget(ctx context.Context) error {
+	resp, err := l.transact(ctx, &pb.TxnRequest{
+		Compare: []*pb.Compare{notCreated([]byte(l.queue), l.queueEnd())},
+		Success: []*pb.RequestOp{opDelete(l.recordKey()), opDelete(l.askKey())},
+		Failure: []*pb.RequestOp{opRange(l.rangeFirst(1))},
+	})
+	if err != nil || resp.Succeeded {
+		return err
+	}
+	head := first(resp, 0)
+	if err := l.foreign(head); err != nil {
+		return err
+	}
+	line := lineOf(head, int(resp.Responses[0].GetResponseRange().Count))
+	return &locks.HeldError{Status: line.Status()}
 }
