@@ -54,14 +54,14 @@ func (l layer) permits(pkg string) bool {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/signals/action", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/answers", "/locks/kit/backoff", "/locks/program/threads", "/locks/recipe/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/kit/label", "/locks/kit/workers", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known"})
 	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
 	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
-	kit := []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/bounded", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/kit/causes", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/durations", "/locks/kit/hosts", "/locks/kit/proxy", "/locks/recipe/queue", "/locks/kit/reload", "/locks/kit/silence", "/locks/kit/tlsfiles", "/locks/kit/workers", "/locks/program/trust"}
+	kit := []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/kit/*", "/locks/lease/*", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/recipe/queue", "/locks/program/trust"}
 	layers := []layer{
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
@@ -73,19 +73,20 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/backend", []string{"/locks", "/locks/backend"}},
 		{"/locks/backend/known", []string{"/locks", "/locks/backend", "/locks/backend/known"}},
 		{"/locks/backend/quorum/votes", []string{"/locks/lease/clock", "/locks/backend/quorum/votes"}},
-		{"/locks/backend/quorum/wire", []string{"/locks", "/locks/kit/backoff", "/locks/kit/hosts", "/locks/lease/clock", "/locks/backend/quorum/votes", "/locks/backend/quorum/wire"}},
-		{"/locks/backend/quorum/voter", []string{"/locks", "/locks/kit/backoff", "/locks/kit/hosts", "/locks/lease/clock", "/locks/backend/quorum/*"}},
-		{"/locks/backend/quorum/candidate", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/backend/quorum/candidate", "/locks/backend/quorum/votes"}},
-		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/recipe/caslease"}},
-		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
-		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
-		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/lease/clock", "/locks/recipe/queue"}},
+		{"/locks/backend/quorum/wire", []string{"/locks", "/locks/kit/*", "/locks/lease/clock", "/locks/backend/quorum/votes", "/locks/backend/quorum/wire"}},
+		{"/locks/backend/quorum/voter", []string{"/locks", "/locks/kit/*", "/locks/lease/clock", "/locks/backend/quorum/*"}},
+		{"/locks/backend/quorum/candidate", []string{"/locks", "/locks/kit/*", "/locks/lease/clock", "/locks/backend/quorum/candidate", "/locks/backend/quorum/votes"}},
+		{"/locks/recipe/caslease", []string{"/locks", "/locks/kit/*", "/locks/lease/*", "/locks/recipe/caslease"}},
+		{"/locks/recipe/caslease/rows", []string{"/locks", "/locks/kit/*", "/locks/lease/*", "/locks/recipe/caslease", "/locks/recipe/caslease/rows"}},
+		{"/locks/recipe/caslease/storetest", []string{"/locks", "/locks/kit/*", "/locks/lease/clock", "/locks/recipe/caslease", "/locks/recipe/caslease/storetest", "/locks/lockstest", "/locks/lockstest/*", "/locks/lease/keepalive", "/locks/recipe/ledger", "/locks/recipe/slots"}},
+		{"/locks/recipe/queue", []string{"/locks", "/locks/kit/*", "/locks/lease/clock", "/locks/recipe/queue"}},
 		{"/locks/kit/answers", []string{"/locks", "/locks/kit/answers", "/locks/lease/clock"}},
 		{"/locks/kit/backoff", []string{"/locks/kit/backoff"}},
 		{"/locks/kit/bounded", []string{"/locks/kit/bounded"}},
 		{"/locks/kit/causes", []string{"/locks", "/locks/kit/causes"}},
 		{"/locks/kit/durations", []string{"/locks/kit/durations"}},
 		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
+		{"/locks/kit/label", []string{"/locks", "/locks/kit/label"}},
 		{"/locks/kit/proxy", []string{"/locks/kit/proxy"}},
 		{"/locks/kit/reload", []string{"/locks/kit/reload", "/locks/program/trust"}},
 		{"/locks/kit/silence", []string{"/locks/kit/silence"}},
@@ -109,7 +110,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/window", []string{"/runner/window", "/locks", "/locks/kit/durations"}},
 		{"/locks/recipe/ledger", []string{"/locks/recipe/ledger", "/locks"}},
 		{"/locks/recipe/slots", []string{"/locks/recipe/slots", "/locks/recipe/ledger", "/locks/kit/backoff", "/locks"}},
-		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/workers", "/locks/recipe/caslease", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
+		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/*", "/locks/recipe/caslease", "/locks/lease/*", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
 		{"/cmd/output", output},
 		{"/cmd/env", slices.Concat(output, []string{"/cmd/env", "/locks/helper", "/locks/program/*"})},

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// List implements [queue.Lister]. The pages are in the order of the names, and a cursor is
+// List implements [queue.Store]. The pages are in the order of the names, and a cursor is
 // the last name of a page.
 func (l *lock) List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
 	err = l.retry(ctx, func(ctx context.Context) error {

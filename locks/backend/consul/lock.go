@@ -73,9 +73,4 @@ func (l *lock) retry(ctx context.Context, f func(ctx context.Context) error) err
 	}
 }
 
-var (
-	_ locks.Opener  = Open
-	_ queue.Lister  = (*lock)(nil)
-	_ queue.Watcher = (*lock)(nil)
-	_ queue.Prober  = (*lock)(nil)
-)
+var _ locks.Opener = Open

@@ -28,7 +28,7 @@ type facts struct {
 	}
 }
 
-// Probe implements [queue.Prober].
+// Probe implements [queue.Store].
 func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-// Watch implements [queue.Watcher].
+// Watch implements [queue.Store].
 func (l *lock) Watch(ctx context.Context, all bool, begun, changed func()) error {
 	var version, index uint64
 	err := l.retry(ctx, func(ctx context.Context) (err error) {

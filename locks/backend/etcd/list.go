@@ -24,7 +24,7 @@ const (
 	listRequests = 8
 )
 
-// List implements [queue.Lister]. First it reads only keys, to find names, and skips the
+// List implements [queue.Store]. First it reads only keys, to find names, and skips the
 // rest of a queue after its first entry. Then it reads who leads in each queue, and the
 // records, all at one moment.
 //

@@ -79,9 +79,4 @@ func hostOf(endpoint string) string {
 // Close implements [queue.Store].
 func (l *lock) Close() { l.c.close() }
 
-var (
-	_ locks.Opener  = Open
-	_ queue.Lister  = (*lock)(nil)
-	_ queue.Watcher = (*lock)(nil)
-	_ queue.Prober  = (*lock)(nil)
-)
+var _ locks.Opener = Open

@@ -24,7 +24,7 @@ type member struct {
 	proxied bool               // etcd's grpc-proxy is in between
 }
 
-// Probe implements [queue.Prober]. It asks all endpoints, each over a separate connection,
+// Probe implements [queue.Store]. It asks all endpoints, each over a separate connection,
 // and the whole cluster, concurrently.
 func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	var all sync.WaitGroup

@@ -28,7 +28,7 @@ type state struct {
 	newest int64 // the last revision that wrote one of them
 }
 
-// Watch implements [queue.Watcher]. It watches the queue, or all keys under the
+// Watch implements [queue.Store]. It watches the queue, or all keys under the
 // prefix, from a revision that it reads first, on a separate stream. A renewal writes no
 // key, so it is no change.
 //

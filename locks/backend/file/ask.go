@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A request to the holder is a file beside the lock file, put there in one step, that
@@ -64,11 +65,7 @@ func (l *Locker) listen(token uint64) func() {
 			return
 		}
 		delivered = string(head)
-		select {
-		case <-l.asked:
-		default:
-		}
-		l.asked <- text
+		workers.Replace(l.asked, text)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // A campaign is one call of Acquire. A goroutine does the work, and Acquire abandons it
@@ -186,13 +187,20 @@ func (c *campaign) isAbandoned() bool {
 	}
 }
 
+// label returns what the lock file says about us if our term begins now.
+func (l *Locker) label() label.Label {
+	h := label.Of(l.o)
+	h.Since = l.now()
+	return h
+}
+
 // enter writes us into the locked file as the holder.
 func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
 	g := ledger{store: f, boot: l.bootOf(f), now: l.now}
 	if err := g.checkOurs(l.path); err != nil {
 		return nil, err
 	}
-	e, past, err := g.next(newHolder(l.o, l.now()))
+	e, past, err := g.next(l.label())
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // TestEntryFits uses the longest texts, in which each byte needs the longest escape.
@@ -18,8 +19,8 @@ func TestEntryFits(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"x", "\x00", "\x7f", "\xff", "\u0085", "é", "\"", "😀"} {
 		long := strings.Repeat(unit, 10_000)
-		h := holder{ID: long, Host: long, PID: math.MaxInt, Since: time.Now(), Version: long, RunID: long, NoResign: true, Start: locks.StartTakeover}
-		e := entry{token: maxToken, reserved: maxToken, boot: strings.Repeat("b", 64), holder: h.encode()}
+		h := label.Label{Holder: long, Host: long, PID: math.MaxInt, Since: time.Now(), Version: long, RunID: long, NoResign: true, Start: locks.StartTakeover}
+		e := entry{token: maxToken, reserved: maxToken, boot: strings.Repeat("b", 64), holder: encodeLabel(h)}
 		m := &memory{}
 		g := testLedger(m, e.boot, start)
 		if err := g.write(entryBlock, e.encode()); err != nil {
@@ -38,17 +39,17 @@ func FuzzHolder(f *testing.F) {
 	f.Add("host/1/x", "host", "v1", 1, int64(0))
 	f.Add("\x00\x1b[2J\u0085\u2028\xff\"\\", "é", "", -1, int64(math.MaxInt64))
 	f.Fuzz(func(t *testing.T, id, host, version string, pid int, since int64) {
-		h := holder{ID: id, Host: host, PID: pid, Since: time.Unix(since%1e10, 0), Version: version}
-		text := h.encode()
+		h := label.Label{Holder: id, Host: host, PID: pid, Since: time.Unix(since%1e10, 0), Version: version}
+		text := encodeLabel(h)
 		if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
 			t.Errorf("a control character at %d of %q", i, text)
 		}
-		var got holder
+		var got label.Label
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		valid := func(s string, n int) string { return string([]rune(cut(s, n))) }
-		want := holder{ID: valid(id, 400), Host: valid(host, 100), PID: pid, Since: h.Since, Version: valid(version, 50)}
+		valid := func(s string, n int) string { return string([]rune(locks.Cut(s, n))) }
+		want := label.Label{Holder: valid(id, 400), Host: valid(host, 100), PID: pid, Since: h.Since, Version: valid(version, 50)}
 		if !got.Since.Equal(want.Since) && h.Since.Year() > 0 {
 			t.Errorf("since %v, want %v", got.Since, want.Since)
 		}
@@ -64,7 +65,7 @@ func FuzzHolder(f *testing.F) {
 func FuzzContent(f *testing.F) {
 	m := &memory{}
 	g := testLedger(m, "boot", start)
-	if _, _, err := g.next(holder{ID: "h"}); err != nil {
+	if _, _, err := g.next(label.Label{Holder: "h"}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(m.data)
@@ -89,7 +90,7 @@ func FuzzContent(f *testing.F) {
 			last = 0
 		}
 		for range 3 {
-			e, _, err := g.next(holder{ID: "h"})
+			e, _, err := g.next(label.Label{Holder: "h"})
 			if err != nil {
 				if locks.Hint(err) == "" {
 					t.Errorf("%v: no hint", err)

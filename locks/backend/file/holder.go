@@ -1,59 +1,37 @@
 package file
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
-// A holder is what others may know about the holder of a lock. It never has the command,
-// whose arguments may be secret.
-type holder struct {
-	ID      string    `json:"holder"`
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Since   time.Time `json:"since"`
-	Version string    `json:"leaderrun"`
-	RunID   string    `json:"run_id"`
-
-	NoResign  bool   `json:"no_resign"`
-	Advertise string `json:"advertise"`
-	Start     string `json:"start"` // as in [locks.Status]
-}
-
-func newHolder(o locks.Options, now time.Time) holder {
-	host, _ := os.Hostname() // for people only; may be ""
-	return holder{ID: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), Since: now, Version: o.Version, RunID: o.RunID, NoResign: o.NoResign, Advertise: o.Advertise}
-}
-
-// encode returns h as JSON, with its texts cut so that an entry fits in its block even if
+// encodeLabel returns a label as JSON, with its texts cut so that an entry fits in its block even if
 // each byte becomes six. The code is written by hand, because the first use of
 // encoding/json in a process takes 0.1 ms.
-func (h holder) encode() string {
+func encodeLabel(h label.Label) string {
 	b := []byte(`{"holder":`)
-	b = appendQuoted(b, cut(h.ID, 300))
+	b = appendQuoted(b, locks.Cut(h.Holder, 300))
 	b = append(b, `,"host":`...)
-	b = appendQuoted(b, cut(h.Host, 100))
+	b = appendQuoted(b, locks.Cut(h.Host, 100))
 	b = append(b, `,"pid":`...)
 	b = strconv.AppendInt(b, int64(h.PID), 10)
 	b = append(b, `,"since":"`...)
 	b = h.Since.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
-	b = append(b, `","leaderrun":`...)
-	b = appendQuoted(b, cut(h.Version, 50))
+	b = append(b, `","version":`...)
+	b = appendQuoted(b, locks.Cut(h.Version, 50))
 	b = append(b, `,"run_id":`...)
-	b = appendQuoted(b, cut(h.RunID, 64))
+	b = appendQuoted(b, locks.Cut(h.RunID, 64))
 	if h.NoResign {
 		b = append(b, `,"no_resign":true`...)
 	}
 	if h.Advertise != "" {
 		b = append(b, `,"advertise":`...)
-		b = appendQuoted(b, cut(h.Advertise, locks.MaxAdvertise))
+		b = appendQuoted(b, locks.Cut(h.Advertise, locks.MaxAdvertise))
 	}
 	if h.Start != "" {
 		b = append(b, `,"start":`...)
@@ -64,29 +42,15 @@ func (h holder) encode() string {
 
 // status returns what the entry says about the holder.
 func (e entry) status() locks.Status {
-	var h holder
+	var h label.Label
 	if json.Unmarshal([]byte(e.holder), &h) != nil {
 		return locks.Status{Held: true}
 	}
-	if h.Start != locks.StartClean && h.Start != locks.StartTakeover {
-		h.Start = "" // an older leaderrun did not write it
-	}
-	return locks.Status{
-		Held:   true,
-		Holder: h.ID,
-		RunID:  h.RunID,
-		Host:   h.Host,
-		PID:    h.PID,
-		Since:  h.Since,
-		Token:  e.token,
-
-		NoResign:  h.NoResign,
-		Advertise: cut(h.Advertise, locks.MaxAdvertise),
-		Start:     h.Start,
-	}
+	h.Advertise = locks.Cut(h.Advertise, locks.MaxAdvertise)
+	s := h.Status()
+	s.Token = e.token
+	return s
 }
-
-func cut(s string, n int) string { return s[:min(len(s), n)] }
 
 // appendQuoted appends s as a JSON string. It also escapes control characters that JSON
 // allows, so that a lock file can be shown on a terminal.

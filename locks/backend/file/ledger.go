@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // A ledger is the content of a lock file. It has three blocks:
@@ -54,7 +55,7 @@ const (
 func (p past) clean() bool { return p == noHolder || p == released }
 
 // next enters h as the new holder, with a token above all earlier ones.
-func (g ledger) next(h holder) (entry, past, error) {
+func (g ledger) next(h label.Label) (entry, past, error) {
 	last, err := g.last()
 	if err != nil {
 		return entry{}, 0, err
@@ -80,7 +81,7 @@ func (g ledger) next(h holder) (entry, past, error) {
 	if before.clean() {
 		h.Start = locks.StartClean
 	}
-	e.holder = h.encode()
+	e.holder = encodeLabel(h)
 	return e, before, g.write(entryBlock, e.encode())
 }
 

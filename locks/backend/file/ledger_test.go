@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // A memory is a store without a disk.
@@ -46,7 +47,7 @@ func testLedger(s store, boot string, clock int64) ledger {
 
 func mustNext(t *testing.T, g ledger) (entry, past) {
 	t.Helper()
-	e, p, err := g.next(holder{ID: "h"})
+	e, p, err := g.next(label.Label{Holder: "h"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestCounterEnds(t *testing.T) {
 			if err := g.write(i, strconv.AppendUint(nil, n, 10)); err != nil {
 				t.Fatal(err)
 			}
-			e, _, err := g.next(holder{})
+			e, _, err := g.next(label.Label{})
 			if !errors.Is(err, locks.ErrUnavailable) || locks.Hint(err) == "" {
 				t.Errorf("with %d in use: got %+v, %v", n, e, err)
 			}
@@ -143,7 +144,7 @@ func TestCounterEnds(t *testing.T) {
 			t.Fatalf("token %d of the last range is %d", i, e.token)
 		}
 	}
-	if e, _, err := g.next(holder{}); !errors.Is(err, locks.ErrUnavailable) {
+	if e, _, err := g.next(label.Label{}); !errors.Is(err, locks.ErrUnavailable) {
 		t.Errorf("after the greatest token: got %+v, %v", e, err)
 	}
 }

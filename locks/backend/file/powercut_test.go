@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
+
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // A disk is a store that loses what was not synced when its power fails. Of each sector
@@ -142,7 +144,7 @@ func ordeal(d *disk) error {
 		var err error
 		for i := d.rng.IntN(4); i >= 0 && err == nil; i-- {
 			var e entry
-			if e, _, err = g.next(holder{ID: "h"}); err != nil {
+			if e, _, err = g.next(label.Label{Holder: "h"}); err != nil {
 				break // the writer died, or had to give up
 			}
 			if e.token <= last {
@@ -202,7 +204,7 @@ func TestSingleCopy(t *testing.T) {
 			}
 			g.now = func() time.Time { return time.UnixMicro(1) }
 			d.fuse = fuse
-			_, _, _ = g.next(holder{})
+			_, _, _ = g.next(label.Label{})
 			d.cut()
 			d.dead, d.fuse = false, -1
 			g.boot = "another"

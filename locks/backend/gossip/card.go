@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 
 	"github.com/hashicorp/memberlist"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // The bounds of what members say, in bytes.
@@ -36,8 +36,9 @@ func topic(space, lock string) string {
 }
 
 func newLabel(o locks.Options) locks.Status {
-	host, _ := os.Hostname() // empty if unknown
-	return locks.Status{Holder: o.Holder, RunID: o.RunID, Host: host, PID: o.PID, TTL: o.TTL, NoResign: o.NoResign, Advertise: o.Advertise}
+	s := label.Of(o).Status()
+	s.TTL = o.TTL
+	return s
 }
 
 // encode returns a card that is short enough.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // tally counts the voters that have done what was asked, that are not bound as the asker says, and
@@ -181,11 +182,7 @@ func (l *Lock) fetch(id string) {
 func (l *Lock) deliver(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-l.asked:
-	default:
-	}
-	l.asked <- text
+	workers.Replace(l.asked, text)
 }
 
 var (

@@ -17,7 +17,7 @@ import (
 // maxConcurrent is how many locks of a page, or nodes of a queue, are read concurrently.
 const maxConcurrent = 16
 
-// List implements [queue.Lister]. The pages are in the order of the names, and a
+// List implements [queue.Store]. The pages are in the order of the names, and a
 // cursor is the last name of a page. So new and deleted locks move no other lock to another
 // page.
 func (l *lock) List(ctx context.Context, cursor string) ([]locks.Listed, string, error) {

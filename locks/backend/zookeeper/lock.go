@@ -71,9 +71,6 @@ func (l *lock) Close() {
 }
 
 var (
-	_ locks.Opener  = Open
-	_ queue.Lister  = (*lock)(nil)
-	_ queue.Watcher = (*lock)(nil)
-	_ queue.Prober  = (*lock)(nil)
-	_ queue.Tidier  = (*entry)(nil)
+	_ locks.Opener = Open
+	_ queue.Tidier = (*entry)(nil)
 )

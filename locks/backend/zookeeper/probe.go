@@ -13,7 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// Probe implements [queue.Prober]. It does not report a server's clock, because ZooKeeper
+// Probe implements [queue.Store]. It does not report a server's clock, because ZooKeeper
 // shows it only to somebody who changes something.
 func (l *lock) Probe(ctx context.Context) (locks.Servers, error) {
 	servers := l.endpoints(ctx)

@@ -19,7 +19,7 @@ import (
 //
 // This session is not a lease, so pings keep it alive.
 
-// Watch implements [queue.Watcher].
+// Watch implements [queue.Store].
 func (l *lock) Watch(ctx context.Context, all bool, begun, changed func()) error {
 	w := &watcher{lock: l, connector: l.newConnector(), path: l.node, changed: changed}
 	if all {

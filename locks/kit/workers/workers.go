@@ -76,3 +76,13 @@ func Poke(c chan<- struct{}) {
 	default:
 	}
 }
+
+// Replace puts a value into a channel that has room for one, in place of one that nobody has
+// received yet. Only one goroutine may send at a time.
+func Replace[T any](c chan T, v T) {
+	select {
+	case <-c:
+	default:
+	}
+	c <- v
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A request to the holder is in a cell of its own: a write to the lock's cell would
@@ -123,23 +124,14 @@ func (l *Lock) deliver(t *term, value string) {
 		return
 	}
 	t.lastRequest = r.Nonce
-	l.put(text)
-}
-
-// put replaces what nobody has received yet.
-func (l *Lock) put(text []byte) {
-	select {
-	case <-l.asked:
-	default:
-	}
-	l.asked <- text
+	workers.Replace(l.asked, text)
 }
 
 // tell delivers the last word of whoever has broken our term.
 func (l *Lock) tell(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.put(text)
+	workers.Replace(l.asked, text)
 }
 
 var _ locks.Asker = (*Lock)(nil)

@@ -1,16 +1,15 @@
 package caslease
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 const (
@@ -39,36 +38,26 @@ const (
 // A state is the JSON in the State of a lock's cell. Whoever may write the cell can put
 // anything there, so a state of which any part makes no sense is not believed at all.
 type state struct {
-	Is      string    `json:"state"`           // held or free
-	Nonce   string    `json:"nonce"`           // of the attempt that began this term
-	TTLms   int64     `json:"ttl_ms"`          // how long the lease lasts after each write
-	Token   uint64    `json:"token,omitempty"` // of this term; 0: see view.token
-	Holder  string    `json:"holder"`
-	Host    string    `json:"host,omitempty"`
-	PID     int       `json:"pid,omitempty"`
-	RunID   string    `json:"run_id,omitempty"`
-	Since   time.Time `json:"since,omitzero"` // by the holder's wall clock, for people
-	Version string    `json:"version,omitempty"`
+	Is    string `json:"state"`           // held or free
+	Nonce string `json:"nonce"`           // of the attempt that began this term
+	TTLms int64  `json:"ttl_ms"`          // how long the lease lasts after each write
+	Token uint64 `json:"token,omitempty"` // of this term; 0: see view.token
+	label.Label
 
 	Renewals uint64 `json:"renewals,omitempty"` // rises with each renewal, so that each changes the cell
 
-	NoResign  bool   `json:"no_resign,omitempty"`
-	Advertise string `json:"advertise,omitempty"`
-	Start     string `json:"start,omitempty"`  // as in [locks.Status]
-	Broken    string `json:"broken,omitempty"` // if an operator broke the term: the nonce of that operation
-	Why       string `json:"why,omitempty"`    // and what its author had asked before; see EncodeText
+	Broken string `json:"broken,omitempty"` // if an operator broke the term: the nonce of that operation
+	Why    string `json:"why,omitempty"`    // and what its author had asked before; see EncodeText
 }
 
 func (s state) ttl() time.Duration { return time.Duration(s.TTLms) * time.Millisecond }
 
 // newState returns the state of a term of ours.
 func newState(o locks.Options, nonce string, ttl time.Duration, token uint64) state {
-	host, _ := os.Hostname() // without a name it is left out
-	return state{
-		Is: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token,
-		Holder: fit(o.Holder, maxHolder), Host: fit(host, maxHost), PID: cmp.Or(o.PID, os.Getpid()), RunID: cut(o.RunID, maxRunID), Version: fit(o.Version, maxVersion),
-		Since: time.Now().UTC().Truncate(time.Millisecond), NoResign: o.NoResign, Advertise: cut(o.Advertise, locks.MaxAdvertise),
-	}
+	s := state{Is: held, Nonce: nonce, TTLms: ttl.Milliseconds(), Token: token, Label: label.Of(o)}
+	s.Holder, s.Host, s.Version = fit(s.Holder, maxHolder), fit(s.Host, maxHost), fit(s.Version, maxVersion)
+	s.RunID, s.Advertise = cut(s.RunID, maxRunID), cut(s.Advertise, locks.MaxAdvertise)
+	return s
 }
 
 // renewed returns the state after a renewal of a term whose cell was last seen as at. The
@@ -88,11 +77,7 @@ func (s state) freed() state {
 
 // cut shortens a text to at most n bytes of valid UTF-8.
 func cut(s string, n int) string {
-	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "")
-	}
-	return s
+	return locks.Cut(strings.ToValidUTF8(s, string(utf8.RuneError)), n)
 }
 
 // fit shortens a text until it takes at most n bytes in JSON.

@@ -45,11 +45,8 @@ func (v *view) status() locks.Status {
 	if !v.exists() || v.unreadable != nil || v.state.Is != held {
 		return locks.Status{}
 	}
-	st := v.state
-	s := locks.Status{Held: true, Holder: st.Holder, RunID: st.RunID, Host: st.Host, PID: st.PID, Since: st.Since, TTL: st.ttl(), Token: st.Token, NoResign: st.NoResign, Advertise: st.Advertise}
-	if st.Start == locks.StartClean || st.Start == locks.StartTakeover {
-		s.Start = st.Start // older versions of leaderrun did not write it
-	}
+	s := v.state.Label.Status()
+	s.TTL, s.Token = v.state.ttl(), v.state.Token
 	if s.Token == 0 {
 		s.Token = v.First
 	}

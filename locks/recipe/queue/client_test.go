@@ -597,8 +597,4 @@ func (p *contender) Leave(ctx context.Context) error {
 	}
 }
 
-var (
-	_ queue.Lister  = (*client)(nil)
-	_ queue.Watcher = (*client)(nil)
-	_ queue.Prober  = (*client)(nil)
-)
+var ()

@@ -1,41 +1,27 @@
 package queue
 
 import (
-	"cmp"
 	"encoding/json"
-	"os"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // maxSize bounds what is read of a label or a request, which anybody may have written.
 const maxSize = 64 << 10
 
-// A label is what a run writes into its entry about itself, for people to read. It is
-// stored as JSON. The priority is the only field that somebody acts on: see package runner.
-type label struct {
-	Holder  string    `json:"holder"`
-	Host    string    `json:"host,omitempty"`
-	PID     int       `json:"pid,omitempty"`
-	RunID   string    `json:"run_id,omitempty"`
-	Since   time.Time `json:"since,omitzero"` // the start of the wait, or once it leads, of the term
-	TTL     string    `json:"ttl,omitempty"`  // as time.Duration prints it
-	Version string    `json:"version,omitempty"`
-
-	Priority  int    `json:"priority,omitempty"`
-	NoResign  bool   `json:"no_resign,omitempty"`
-	Advertise string `json:"advertise,omitempty"`
+// An entryLabel is what a run writes into its entry, as JSON. The priority is the only field
+// that somebody acts on: see package runner.
+type entryLabel struct {
+	label.Label
+	TTL      string `json:"ttl,omitempty"` // as time.Duration prints it
+	Priority int    `json:"priority,omitempty"`
 }
 
 // NewLabel returns the label of a run whose wait or term begins now.
 func NewLabel(o locks.Options) []byte {
-	host, _ := os.Hostname() // without a name it is left out
-	b, err := json.Marshal(label{
-		Holder: o.Holder, Host: host, PID: cmp.Or(o.PID, os.Getpid()), RunID: o.RunID, Version: o.Version,
-		Since: time.Now().UTC().Truncate(time.Millisecond), TTL: o.TTL.String(),
-		Priority: o.Priority, NoResign: o.NoResign, Advertise: o.Advertise,
-	})
+	b, err := json.Marshal(entryLabel{label.Of(o), o.TTL.String(), o.Priority})
 	if err != nil {
 		panic("queue: a label of strings and numbers cannot be encoded: " + err.Error())
 	}
@@ -60,8 +46,8 @@ func ReadPlace(data []byte) locks.Place {
 // sense are left out.
 func (h *Head) status() locks.Status {
 	b := readLabel(h.Label)
-	s := locks.Status{Held: true, Token: h.Token}
-	s.Holder, s.RunID, s.Host, s.PID, s.Since, s.NoResign, s.Advertise = b.Holder, b.RunID, b.Host, max(b.PID, 0), b.Since, b.NoResign, b.Advertise
+	s := b.Status()
+	s.Token = h.Token
 	if ttl, err := time.ParseDuration(b.TTL); err == nil && ttl > 0 {
 		s.TTL = ttl
 	}
@@ -69,10 +55,10 @@ func (h *Head) status() locks.Status {
 }
 
 // readLabel returns the zero label if the data is not a label.
-func readLabel(data []byte) label {
-	var b label
+func readLabel(data []byte) entryLabel {
+	var b entryLabel
 	if len(data) > maxSize || json.Unmarshal(data, &b) != nil {
-		return label{}
+		return entryLabel{}
 	}
 	return b
 }

@@ -9,18 +9,11 @@ import (
 
 // Abilities implements [locks.Able].
 func (l *Lock) Abilities(context.Context) ([]locks.Ability, error) {
-	all := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanBreak, locks.CanForget}
+	all := []locks.Ability{
+		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
+	}
 	if !l.traits.Unordered {
 		all = append(all, locks.CanQueue)
-	}
-	if _, ok := l.store.(Lister); ok {
-		all = append(all, locks.CanList)
-	}
-	if _, ok := l.store.(Watcher); ok {
-		all = append(all, locks.CanWatch)
-	}
-	if _, ok := l.store.(Prober); ok {
-		all = append(all, locks.CanProbe)
 	}
 	return all, nil
 }
@@ -44,27 +37,19 @@ func (l *Lock) Forget(ctx context.Context) error {
 
 // List implements [locks.Lister].
 func (l *Lock) List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error) {
-	s, ok := l.store.(Lister)
-	if !ok {
-		return nil, "", cannot("list its locks")
-	}
-	err = l.request(ctx, "list locks", func() (err error) { page, next, err = s.List(ctx, cursor); return err })
+	err = l.request(ctx, "list locks", func() (err error) { page, next, err = l.store.List(ctx, cursor); return err })
 	return page, next, err
 }
 
 // Watch implements [locks.Watcher].
 func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	s, ok := l.store.(Watcher)
-	if !ok {
-		return nil, cannot("report changes")
-	}
 	changes, begun := make(chan struct{}, 1), make(chan error, 1)
 	err := l.workers.Go(func(closed context.Context) {
 		defer close(changes)
 		ctx, cancel := workers.Join(ctx, closed)
 		defer cancel()
 		begins := false
-		err := s.Watch(ctx, all, func() { begins = true; begun <- nil }, func() { workers.Poke(changes) })
+		err := l.store.Watch(ctx, all, func() { begins = true; begun <- nil }, func() { workers.Poke(changes) })
 		if closed.Err() != nil {
 			err = workers.ErrClosed
 		}
@@ -83,23 +68,15 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 
 // Probe implements [locks.Prober].
 func (l *Lock) Probe(ctx context.Context) (s locks.Servers, err error) {
-	p, ok := l.store.(Prober)
-	if !ok {
-		return locks.Servers{}, cannot("report the state of its servers")
-	}
 	bounded, cancel := l.workers.Until(ctx)
 	defer cancel()
 	err = l.request(ctx, "probe", func() (err error) {
 		if err = ctx.Err(); err == nil {
-			s, err = p.Probe(bounded)
+			s, err = l.store.Probe(bounded)
 		}
 		return err
 	})
 	return s, err
-}
-
-func cannot(what string) error {
-	return &locks.UsageError{What: "this backend cannot " + what}
 }
 
 // Location implements [locks.Located].

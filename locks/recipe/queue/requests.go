@@ -7,6 +7,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A Request is how a [locks.Asker]'s text is stored until the holder has read it.
@@ -63,11 +64,7 @@ func (in *Inbox) Deliver(r *Request) {
 		return
 	}
 	in.last = r.Nonce
-	select { // only the latest matters, and only we send
-	case <-in.asked:
-	default:
-	}
-	in.asked <- []byte(r.Text)
+	workers.Replace(in.asked, []byte(r.Text)) // only the latest matters
 }
 
 // watchRequests delivers requests until the term is over. It begins after a delay, which

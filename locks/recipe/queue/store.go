@@ -34,6 +34,14 @@ type Store interface {
 	// deletes them. Otherwise it changes nothing and returns a *locks.HeldError.
 	Forget(ctx context.Context) error
 
+	// List lists all locks, as [locks.Lister] says.
+	List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error)
+	// Watch watches this lock, or all, until ctx ends or it cannot go on. It calls begun as
+	// soon as it watches, and changed after each change. Both functions return at once.
+	Watch(ctx context.Context, all bool, begun, changed func()) error
+	// Probe reports the state of the servers, as [locks.Prober] says.
+	Probe(ctx context.Context) (locks.Servers, error)
+
 	// Fault classifies an error that a method of the Store or of an Entry returned, unless
 	// the error already has a class: ErrLost, ErrHeld or ErrUsage.
 	Fault(err error) Fault
@@ -151,26 +159,6 @@ type Traits struct {
 	// Unordered reports that the server does not know who waits, and that waiters get the
 	// lock in no particular order.
 	Unordered bool
-}
-
-// A Lister is a Store that can list locks, as [locks.Lister] says.
-type Lister interface {
-	Store
-	List(ctx context.Context, cursor string) (page []locks.Listed, next string, err error)
-}
-
-// A Watcher is a Store that can watch locks, as [locks.Watcher] says.
-type Watcher interface {
-	Store
-	// Watch calls begun as soon as it watches, and changed after each change, until ctx
-	// ends or it cannot go on. Both functions return at once.
-	Watch(ctx context.Context, all bool, begun, changed func()) error
-}
-
-// A Prober is a Store that can probe its servers, as [locks.Prober] says.
-type Prober interface {
-	Store
-	Probe(ctx context.Context) (locks.Servers, error)
 }
 
 // A Tidier is an Entry that has something to do before a release, while its session still

@@ -10,12 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 // The bounds of what is sent, in bytes.
@@ -46,24 +46,14 @@ type Packet struct {
 
 // A Label is what a candidate says about itself, for people to read.
 type Label struct {
-	Holder    string        `json:"holder,omitempty"`
-	RunID     string        `json:"run_id,omitempty"`
-	Host      string        `json:"host,omitempty"`
-	PID       int           `json:"pid,omitempty"`
-	Since     time.Time     `json:"since,omitzero"`
-	TTL       time.Duration `json:"ttl_ns,omitempty"`
-	NoResign  bool          `json:"no_resign,omitempty"`
-	Advertise string        `json:"advertise,omitempty"`
+	label.Label
+	TTL time.Duration `json:"ttl_ns,omitempty"`
 }
 
-// NewLabel returns that of a handle.
+// NewLabel returns that of a handle, without what would make packets longer.
 func NewLabel(o locks.Options) *Label {
-	host, _ := os.Hostname() // empty if unknown
-	cut := func(s string) string { return locks.Cut(s, maxText) }
-	l := &Label{Holder: cut(o.Holder), RunID: cut(o.RunID), Host: cut(host), PID: o.PID, TTL: o.TTL, NoResign: o.NoResign, Advertise: cut(o.Advertise)}
-	if l.PID == 0 {
-		l.PID = os.Getpid()
-	}
+	l := &Label{label.Of(o).Cut(maxText), o.TTL}
+	l.Since, l.Version = time.Time{}, ""
 	return l
 }
 
@@ -72,7 +62,9 @@ func (l *Label) Status() locks.Status {
 	if l == nil {
 		return locks.Status{}
 	}
-	return locks.Status{Holder: l.Holder, RunID: l.RunID, Host: l.Host, PID: l.PID, Since: l.Since, TTL: l.TTL, NoResign: l.NoResign, Advertise: l.Advertise}
+	s := l.Label.Status()
+	s.TTL = l.TTL
+	return s
 }
 
 func (l *Label) check() bool {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
 var (
@@ -128,7 +129,7 @@ func TestAnswersAreSmall(t *testing.T) {
 	}
 	long := strings.Repeat("\x01", maxText)
 	answer := votes.Answer{Voter: "v", Term: votes.Term{Candidate: "a", Number: 1}, Round: 1, Vote: votes.Foreign, Group: votes.Group{Seats: 3, Longest: time.Second, List: "l"}}
-	p := Packet{Vote: votes.Message{Lock: "x", Answer: &answer}, List: strings.Repeat("h", maxList), Label: &Label{Holder: long, RunID: long, Host: long, Advertise: long}}
+	p := Packet{Vote: votes.Message{Lock: "x", Answer: &answer}, List: strings.Repeat("h", maxList), Label: &Label{Label: label.Label{Holder: long, RunID: long, Host: long, Advertise: long}}}
 	b, err := p.EncodeAnswer(len(request))
 	if err != nil || len(b) > factor*len(request) {
 		t.Errorf("an answer of %d bytes to %d, %v", len(b), len(request), err)
