@@ -12,7 +12,7 @@ import (
 )
 
 // An OuterError says that the lock is held by a leaderrun that will hold it for as long
-// as we run, because we are part of its job: Config.Outer says so. Waiting for the lock
+// as we run, because we are part of its job: Host.IsOuter says so. Waiting for the lock
 // would be waiting for ourselves. Nothing of the campaign is left.
 type OuterError struct {
 	Status  locks.Status
@@ -40,7 +40,7 @@ type attempt struct {
 // run returns the term if the lock was granted.
 func (a *attempt) run(ctx context.Context) (*term, error) {
 	var lock locks.Lock // set before Acquire, and only Acquire calls waiting
-	lock, err := a.campaign.c.Open(ctx, func(w locks.Waiting) { a.waiting(lock, w) })
+	lock, err := a.campaign.r.host.Open(ctx, func(w locks.Waiting) { a.waiting(lock, w) })
 	if err != nil {
 		if ctx.Err() == nil {
 			err = &openError{err}
@@ -58,7 +58,7 @@ func (a *attempt) run(ctx context.Context) (*term, error) {
 // waiting is called at each change while others hold the lock.
 func (a *attempt) waiting(lock locks.Lock, w locks.Waiting) {
 	cp := a.campaign
-	around := cp.c.isOuter(w.Status)
+	around := cp.r.host.IsOuter(w.Status)
 	newHolder := a.see(w.Status, around)
 	if around {
 		cp.limit.cancel() // the holder waits for us
@@ -72,35 +72,33 @@ func (a *attempt) waiting(lock locks.Lock, w locks.Waiting) {
 		cp.limit.cancel() // somebody holds the lock after all
 		return
 	}
-	if !cp.c.Try {
+	if !cp.r.Try {
 		cp.runStandby(lock, w)
 	}
-	if cp.c.Waiting != nil {
-		cp.c.Waiting(w)
-	}
+	cp.r.observer.Waiting(w)
 	cp.limit.answered()
 }
 
 func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
-	c := a.campaign.c
-	if err := c.require(ctx, lock); err != nil {
+	r := a.campaign.r
+	if err := r.require(ctx, lock); err != nil {
 		return nil, err
 	}
-	kept, err := keepalive.Acquire(ctx, lock, c.Try && !a.campaign.confirm, keepalive.Options{
-		Interval: c.Timing.Renew,
-		Attempt:  c.Timing.Attempt,
-		Clock:    c.Clock,
-		Logger:   c.Logger,
+	kept, err := keepalive.Acquire(ctx, lock, r.Try && !a.campaign.confirm, keepalive.Options{
+		Interval: r.Timing.Renew,
+		Attempt:  r.Timing.Attempt,
+		Clock:    r.Clock,
+		Logger:   r.Logger,
 		Renewed:  a.renewed,
 	})
 	if err != nil {
 		a.finish(nil)
 		return nil, err
 	}
-	if err := c.outranked(ctx, lock); err != nil {
+	if err := r.outranked(ctx, lock); err != nil {
 		a.steppedBack = true
 		a.finish(nil)
-		c.stepBack(ctx, kept)
+		r.stepBack(ctx, kept)
 		return nil, err
 	}
 	return newTerm(a.campaign, lock, kept), nil
@@ -134,7 +132,7 @@ func (a *attempt) finish(t *term) {
 func (a *attempt) renewed(n keepalive.Renewal) {
 	<-a.finished
 	if a.term != nil {
-		a.term.lease.onRenewal(n, a.campaign.c.Renewed)
+		a.term.lease.onRenewal(n, a.campaign.r.observer.Renewed)
 	}
 }
 
@@ -145,7 +143,7 @@ func (a *attempt) verdict(err error) error {
 	seen, around := a.seen, a.around
 	a.mu.Unlock()
 	held, refused := errors.AsType[*locks.HeldError](err)
-	if refused && a.campaign.c.isOuter(held.Status) {
+	if refused && a.campaign.r.host.IsOuter(held.Status) {
 		seen, around = &held.Status, true
 	}
 	lost := errors.Is(err, locks.ErrLost)
@@ -198,19 +196,16 @@ func (a *attempt) answered() bool {
 	return a.seen != nil
 }
 
-// isOuter reports whether a leaderrun around us holds the lock.
-func (c *Config) isOuter(s locks.Status) bool { return c.Outer != nil && c.Outer(s) }
-
 // require returns an error if the backend lacks an ability that an option needs.
-func (c *Config) require(ctx context.Context, lock locks.Lock) error {
+func (r *run) require(ctx context.Context, lock locks.Lock) error {
 	for _, n := range []struct {
 		needed  bool
 		option  string
 		ability locks.Ability
 	}{
-		{c.Once != nil, "--once-per", locks.CanRecord},
-		{c.Strict && !locks.IsPermanent(lock), "--takeover strict", locks.CanRecord},
-		{c.Priority != nil, "--priority", locks.CanQueue},
+		{r.Once != nil, "--once-per", locks.CanRecord},
+		{r.Strict && !locks.IsPermanent(lock), "--takeover strict", locks.CanRecord},
+		{r.Priority != nil, "--priority", locks.CanQueue},
 	} {
 		if n.needed {
 			if err := locks.Require(ctx, lock, n.option, n.ability); err != nil {

@@ -24,7 +24,7 @@ const (
 // A campaign waits for the lock. Its fields do not change during an attempt, except outage,
 // which belongs to the goroutine that waits.
 type campaign struct {
-	c       *Config
+	r       *run
 	report  reporter
 	limit   *limit
 	standby *standby
@@ -35,13 +35,11 @@ type campaign struct {
 
 // campaign waits for the lock as long as it may. It returns the term, or why we did not
 // get the lock.
-func (c *Config) campaign(ctx context.Context) (*term, error) {
-	cp := &campaign{c: c, report: c.reporter(), standby: newStandby(), outage: outage{}}
-	cp.answers = answers.New(c.Clock, c.Timing.TTL, c.ConnectTimeout)
+func (r *run) campaign(ctx context.Context) (*term, error) {
+	cp := &campaign{r: r, report: r.reporter(), standby: newStandby(), outage: outage{}}
+	cp.answers = answers.New(r.Clock, r.Timing.TTL, r.ConnectTimeout)
 	t, err := cp.wait(ctx)
-	if c.CampaignEnded != nil {
-		c.CampaignEnded()
-	}
+	r.observer.CampaignEnded()
 	if err != nil {
 		cp.standby.end()
 	}
@@ -51,11 +49,11 @@ func (c *Config) campaign(ctx context.Context) (*term, error) {
 // wait makes one attempt after another, unless the first of the run is refused: then what the
 // user wrote is probably wrong, such as the name of a database. Later, others may be at work.
 func (cp *campaign) wait(ctx context.Context) (*term, error) {
-	untilSignal, stop := cp.c.untilSignal(ctx)
-	ctx, cp.limit = cp.c.limited(untilSignal)
+	untilSignal, stop := cp.r.untilSignal(ctx)
+	ctx, cp.limit = cp.r.limited(untilSignal)
 	defer func() { cp.limit.cancel() }()
 	pauses := backoff.Backoff{Shortest: firstPause, Longest: lastPause}
-	for first := !cp.c.worked; ; first = false {
+	for first := !cp.r.worked; ; first = false {
 		a := &attempt{campaign: cp, finished: make(chan struct{})}
 		t, err := a.run(ctx)
 		if err == nil {
@@ -65,7 +63,7 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 		cp.limit.answered()
 		cl := classify(why)
 		cl.final = cl.final || first && !a.answered() && errors.Is(why, locks.ErrRefused)
-		if (!cp.c.Try || cp.confirm || cl.out) && !cl.final && ctx.Err() == nil {
+		if (!cp.r.Try || cp.confirm || cl.out) && !cl.final && ctx.Err() == nil {
 			cp.outage.report(cp.report, why)
 			pause := pauses.Take()
 			if !a.steppedBack { // else the preferred waiter is before our new place
@@ -76,12 +74,12 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 			}
 		}
 		if !cl.final {
-			why = cp.answers.Verdict(fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, cp.c.Backend))
+			why = cp.answers.Verdict(fmt.Errorf("%w: %s gave no answer in time", locks.ErrUnavailable, cp.r.Backend))
 		}
 		if d := cp.unconfirmed(why); d > 0 && untilSignal.Err() == nil {
 			cp.limit.cancel()
 			cp.confirm, cp.limit = true, new(limit)
-			ctx, cp.limit.cancel = context.WithTimeout(untilSignal, d+cp.c.ConnectTimeout)
+			ctx, cp.limit.cancel = context.WithTimeout(untilSignal, d+cp.r.ConnectTimeout)
 			continue
 		}
 		if err := stop(); err != nil {
@@ -130,16 +128,16 @@ func (o outage) report(r reporter, err error) {
 // other signals, because there is no job to pass them to. The caller must call the
 // returned function, which ends the context. It returns a *SignalError if a signal that
 // ends us has arrived.
-func (c *Config) untilSignal(ctx context.Context) (context.Context, func() error) {
+func (r *run) untilSignal(ctx context.Context) (context.Context, func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var signalled error
 	var done sync.WaitGroup
 	done.Go(func() {
-		beat := heartbeat.New(c.Heartbeat, c.Clock, heartbeat.Waiting)
+		beat := heartbeat.New(r.observer.Heartbeat, r.Clock, heartbeat.Waiting)
 		defer beat.Stop()
 		for {
 			select {
-			case sig := <-c.Signals:
+			case sig := <-r.Signals:
 				if ending(sig) {
 					signalled = &SignalError{sig}
 					cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// wait sets Config.Wait.
+// wait sets Options.Wait.
 func (r *rig) wait(d time.Duration) { r.c.Wait = &d }
 
 // notStarted checks a campaign that failed: its attempts, and its end.
@@ -159,7 +159,7 @@ func TestOpenFails(t *testing.T) {
 	for _, want := range []error{missing, &locks.UsageError{What: "no"}, errOdd} {
 		t.Run(want.Error(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.c.Open = func(context.Context, func(locks.Waiting)) (locks.Lock, error) { return nil, want }
+				r.host.open = func(context.Context, func(locks.Waiting)) (locks.Lock, error) { return nil, want }
 				if _, err := r.run(); !errors.Is(err, want) {
 					t.Errorf("got %v, want %v", err, want)
 				}
@@ -170,7 +170,7 @@ func TestOpenFails(t *testing.T) {
 	t.Run("in time", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.wait(seconds(3))
-			r.c.Open = func(ctx context.Context, _ func(locks.Waiting)) (locks.Lock, error) {
+			r.host.open = func(ctx context.Context, _ func(locks.Waiting)) (locks.Lock, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
@@ -211,7 +211,7 @@ func TestContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		r.acquire = []acquisition{waits(time.Hour, "bob", nil)}
-		exit, err := Run(ctx, r.c)
+		exit, err := Run(ctx, &r.host, &r.watch, r.c)
 		r.failed(exit.Exit, err, locks.ErrHeld)
 		r.notStarted(1, seconds(2), seconds(2))
 	})
@@ -222,7 +222,7 @@ func TestContextAfterTheStart(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		r.job.begin = runs(seconds(4), 0)
-		exit, err := Run(ctx, r.c)
+		exit, err := Run(ctx, &r.host, &r.watch, r.c)
 		r.ended(exit.Exit, err, proc.Exit{})
 	})
 }
@@ -235,7 +235,7 @@ func TestCampaignEnded(t *testing.T) {
 				r.acquire = []acquisition{acquire}
 				r.job.begin = runs(seconds(1), 0)
 				calls := 0
-				r.c.CampaignEnded = func() {
+				r.watch.campaignEnded = func() {
 					if calls++; r.job.started != nil {
 						t.Error("CampaignEnded was called after the start")
 					}
@@ -255,7 +255,7 @@ func TestWaiting(t *testing.T) {
 		r.acquire = []acquisition{waits(seconds(1), "bob", waits(seconds(1), "bob", waits(seconds(1), "carol", granted)))}
 		r.job.begin = runs(seconds(1), 0)
 		var got []string
-		r.c.Waiting = func(w locks.Waiting) { got = append(got, w.Status.Holder) }
+		r.watch.waiting = func(w locks.Waiting) { got = append(got, w.Status.Holder) }
 		_, _ = r.run()
 		if join(got) != "bob, bob, carol" {
 			t.Errorf("got %q", got)

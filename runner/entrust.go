@@ -16,7 +16,7 @@ import (
 
 // onDeath returns what a guard does about the lock if we die.
 func (t *term) onDeath() proc.OnDeath {
-	d := proc.OnDeath{Hold: locks.Carrier(t.lock), Remove: t.socketFiles(), NotOfJob: t.c.notOfJob(t.lock)}
+	d := proc.OnDeath{Hold: locks.Carrier(t.lock), Remove: t.socketFiles(), NotOfJob: t.r.notOfJob(t.lock)}
 	d.Release, d.Message = locks.ReleaseMessage(t.lock)
 	return d
 }
@@ -27,7 +27,7 @@ func (t *term) entrust() {
 	if t.entrusted != nil {
 		return
 	}
-	starter, err := t.c.Starter()
+	starter, err := t.r.host.Starter()
 	if err == nil {
 		if err = starter.Entrust(t.onDeath()); err != nil {
 			starter.Close()
@@ -48,7 +48,7 @@ func (t *term) starter() (proc.Starter, error) {
 		t.entrusted = nil
 		return s, nil
 	}
-	return t.c.Starter()
+	return t.r.host.Starter()
 }
 
 // dismiss ends the entrusted guard, if it has started nothing. The guard does not release the

@@ -44,17 +44,17 @@ func Scrubbed(env, secrets []string) []string {
 
 // environment returns the environment of the job: ours, with the variables of our lease
 // instead of those of a leaderrun around us. LEADERRUN_SOCKET is added later.
-func (c *Config) environment(secrets []string, token uint64, slot int) []string {
-	env := without(c.Command.Env, "LEADERRUN_SOCKET", "LEADERRUN_EXIT_STATUS")
-	if c.ScrubEnv {
+func (r *run) environment(secrets []string, token uint64, slot int) []string {
+	env := without(r.Command.Env, "LEADERRUN_SOCKET", "LEADERRUN_EXIT_STATUS")
+	if r.ScrubEnv {
 		env = Scrubbed(env, secrets)
 	}
-	return WithLease(env, c.Lock, c.Holder, token, slot)
+	return WithLease(env, r.Lock, r.Holder, token, slot)
 }
 
 // around returns LEADERRUN_SOCKET of the leaderrun in whose job we run, or "".
-func (c *Config) around() string {
-	for _, kv := range c.Command.Env {
+func (r *run) around() string {
+	for _, kv := range r.Command.Env {
 		if value, ok := strings.CutPrefix(kv, "LEADERRUN_SOCKET="); ok {
 			return value
 		}

@@ -14,7 +14,7 @@ func TestEnvironment(t *testing.T) {
 		"LEADERRUN_BACKEND=etcd://u:p@h", "LEADERRUN_LOCK=x", "LEADERRUN_TOKENS=1", "PASSWORD=p", "PASSWORDS=q", "EMPTY=", "ODD",
 	}
 	promised := []string{"LEADERRUN_TOKEN=18446744073709551615", "LEADERRUN_LOCK_NAME=nightly", "LEADERRUN_HOLDER=host/1/a"}
-	c := &Config{Lock: "nightly", Holder: "host/1/a", Command: proc.Command{Env: ours}}
+	c := &run{Options: Options{Lock: "nightly", Holder: "host/1/a", Command: proc.Command{Env: ours}}}
 	tests := []struct {
 		scrub bool
 		want  []string

@@ -51,10 +51,10 @@ func (t *term) loss(o outcome) error {
 
 // holdOn keeps the lock for MinHold, unless we resign or a signal ended us.
 func (t *term) holdOn(o outcome) {
-	if t.began == 0 || t.c.MinHold <= 0 || t.sent != nil || o.class().word == event.ClassResigned {
+	if t.began == 0 || t.r.MinHold <= 0 || t.sent != nil || o.class().word == event.ClassResigned {
 		return
 	}
-	if left := t.c.MinHold - t.c.Clock.Now().Sub(t.began); left > 0 {
+	if left := t.r.MinHold - t.r.Clock.Now().Sub(t.began); left > 0 {
 		t.report.log.Info("holding the lock", "left", left.Round(time.Millisecond))
 		_ = t.idle(left) // if something else ends the wait, the term ends as well
 	}
@@ -62,10 +62,10 @@ func (t *term) holdOn(o outcome) {
 
 // release releases the lock. If that fails, the lock is free when its lease ends.
 func (t *term) release(last bool) {
-	if t.c.Heartbeat != nil && last {
-		t.c.Heartbeat(heartbeat.Over)
+	if last {
+		t.r.observer.Heartbeat(heartbeat.Over)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), max(t.c.Timing.Attempt, time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), max(t.r.Timing.Attempt, time.Second))
 	defer cancel()
 	lost := t.lease.lost()
 	err := t.lease.release(ctx)

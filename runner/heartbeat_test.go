@@ -14,7 +14,7 @@ import (
 
 // beats records the calls of Heartbeat, which returns these pauses while waiting and leading.
 func (r *rig) beats(waiting, leading time.Duration) {
-	r.c.Heartbeat = func(s heartbeat.Stage) time.Duration {
+	r.watch.heartbeat = func(s heartbeat.Stage) time.Duration {
 		r.note([]string{"waits", "leads", "stops", "is over"}[s])
 		return []time.Duration{waiting, leading, leading, time.Second}[s]
 	}

@@ -27,10 +27,10 @@ type Hooks struct {
 // runElected is the last step before the job. If it returns an error, the job is not started.
 func (t *term) runElected() error {
 	t.elected = true
-	if t.c.Hooks.Elected.Path == "" {
+	if t.r.Hooks.Elected.Path == "" {
 		return nil
 	}
-	o := t.runHook("elected", t.c.Hooks.Elected, "the lock was acquired")
+	o := t.runHook("elected", t.r.Hooks.Elected, "the lock was acquired")
 	switch cl := o.class(); {
 	case cl.lost, cl.word == event.ClassResigned, t.starved(o):
 		return o.err
@@ -47,11 +47,11 @@ func (t *term) runElected() error {
 // runResign is the last step of a term whose lease is still ours. If the lease is lost
 // meanwhile, it returns why.
 func (t *term) runResign(o outcome) error {
-	if !t.elected || t.c.Hooks.Resign.Path == "" {
+	if !t.elected || t.r.Hooks.Resign.Path == "" {
 		return t.lease.lost()
 	}
 	t.requests = nil // the term is ending already
-	o = t.runHook("resign", t.c.Hooks.Resign, o.reason())
+	o = t.runHook("resign", t.r.Hooks.Resign, o.reason())
 	t.report.hookEnded("resign", o)
 	return t.loss(o)
 }
@@ -59,13 +59,13 @@ func (t *term) runResign(o outcome) error {
 // runLost is the last step of a term whose lease was lost; last says that no other term
 // follows.
 func (t *term) runLost(lost error, last bool) {
-	if !t.elected || t.c.Hooks.Lost.Path == "" {
+	if !t.elected || t.r.Hooks.Lost.Path == "" {
 		return
 	}
-	k := newHook(t.c, t.report, t.lock, "lost", t.c.Hooks.Lost, hookEnv(t.withStatus(), "lost", lost.Error(), ""))
-	k.signals = t.c.Signals
+	k := newHook(t.r, t.report, t.lock, "lost", t.r.Hooks.Lost, hookEnv(t.withStatus(), "lost", lost.Error(), ""))
+	k.signals = t.r.Signals
 	if !last {
-		k.heartbeat = t.c.Heartbeat
+		k.heartbeat = t.r.observer.Heartbeat
 	}
 	o := k.run()
 	k.closing.Wait()
@@ -77,7 +77,7 @@ func (t *term) runLost(lost error, last bool) {
 
 // runHook runs a hook under the lease.
 func (t *term) runHook(name string, command proc.Command, reason string) outcome {
-	k := t.task(command, hookEnv(t.withStatus(), name, reason, t.c.Holder))
+	k := t.task(command, hookEnv(t.withStatus(), name, reason, t.r.Holder))
 	k.becomeHook(name)
 	return t.run(k)
 }
@@ -91,15 +91,15 @@ func (t *term) withStatus() []string {
 }
 
 // newHook returns a hook that runs under no lease.
-func newHook(c *Config, report reporter, lock locks.Lock, name string, command proc.Command, env []string) *task {
-	command.Env, command.OnDeath.NotOfJob = env, c.notOfJob(lock)
-	k := &task{c: c, report: report, lease: new(lease), command: command, closing: new(sync.WaitGroup), starter: c.Starter, stage: heartbeat.Waiting}
+func newHook(r *run, report reporter, lock locks.Lock, name string, command proc.Command, env []string) *task {
+	command.Env, command.OnDeath.NotOfJob = env, r.notOfJob(lock)
+	k := &task{r: r, report: report, lease: new(lease), command: command, closing: new(sync.WaitGroup), starter: r.host.Starter, stage: heartbeat.Waiting}
 	k.becomeHook(name)
 	return k
 }
 
 func (k *task) becomeHook(name string) {
-	k.report, k.command.NoInput, k.longest = k.report.ofHook(name), true, k.c.Hooks.Timeout
+	k.report, k.command.NoInput, k.longest = k.report.ofHook(name), true, k.r.Hooks.Timeout
 }
 
 // hookEnv returns the environment of a hook. It is that of the job, with the hook's name,
@@ -143,13 +143,13 @@ var errNoWait = errors.New("the campaign has ended")
 
 // runStandby starts the hook, unless it was started or barred. It does not block.
 func (cp *campaign) runStandby(lock locks.Lock, w locks.Waiting) {
-	if cp.c.Hooks.Standby.Path == "" {
+	if cp.r.Hooks.Standby.Path == "" {
 		return
 	}
 	cp.standby.once.Do(func() {
-		env := without(cp.c.environment(locks.SecretEnv(lock), 0, 0), "LEADERRUN_TOKEN", "LEADERRUN_SLOT")
+		env := without(cp.r.environment(locks.SecretEnv(lock), 0, 0), "LEADERRUN_TOKEN", "LEADERRUN_SLOT")
 		env = hookEnv(env, "standby", (&locks.HeldError{Status: w.Status}).Error(), w.Status.Holder)
-		hook := newHook(cp.c, cp.report, lock, "standby", cp.c.Hooks.Standby, env)
+		hook := newHook(cp.r, cp.report, lock, "standby", cp.r.Hooks.Standby, env)
 		hook.quit = cp.standby.quit
 		go func() {
 			defer close(cp.standby.done)

@@ -313,7 +313,7 @@ func TestHooksOfEachTerm(t *testing.T) {
 func TestOthersAreKept(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hooks(nil)
-		r.c.NotOfJob = func(pid int) bool { return pid == 5 }
+		r.host.notOfJob = func(pid int) bool { return pid == 5 }
 		_, _ = r.run()
 		if len(r.jobs) < 3 {
 			t.Errorf("%d commands were started", len(r.jobs))

@@ -9,11 +9,11 @@ import (
 
 // idle waits for d under the lease while nothing of the job runs. It returns an error if
 // the term must end: a *[SignalError], a *[ResignError], or a loss of the lease.
-func (t *term) idle(d time.Duration) error { return t.idleUntil(t.c.Clock.Now().Add(d), nil) }
+func (t *term) idle(d time.Duration) error { return t.idleUntil(t.r.Clock.Now().Add(d), nil) }
 
 // idleUntil is like idle, but waits until a moment, or until done is closed.
 func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
-	beat := heartbeat.New(t.c.Heartbeat, t.c.Clock, heartbeat.Leading)
+	beat := heartbeat.New(t.r.observer.Heartbeat, t.r.Clock, heartbeat.Leading)
 	defer beat.Stop()
 	for {
 		if err := t.lease.lost(); err != nil {
@@ -24,10 +24,10 @@ func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
 			return nil
 		default:
 		}
-		if t.c.Clock.Now() >= until {
+		if t.r.Clock.Now() >= until {
 			return nil
 		}
-		timer := clock.NewTimer(t.c.Clock, min(until, t.lease.expiry()))
+		timer := clock.NewTimer(t.r.Clock, min(until, t.lease.expiry()))
 		err := t.idleFor(timer, done, beat)
 		timer.Stop()
 		if err != nil {
@@ -39,7 +39,7 @@ func (t *term) idleUntil(until clock.Instant, done <-chan struct{}) error {
 // idleFor waits until something happens. It returns an error if the term must end.
 func (t *term) idleFor(timer *clock.Timer, done <-chan struct{}, beat *heartbeat.Heartbeat) error {
 	select {
-	case sig := <-t.c.Signals:
+	case sig := <-t.r.Signals:
 		if ends(sig, t.detached) {
 			t.sent = sig
 			return &SignalError{sig}

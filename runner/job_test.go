@@ -54,7 +54,7 @@ func newJob(r *rig) *job {
 	return &job{r: r, limit: clock.Never, begun: make(chan error, 1), exited: make(chan struct{}), suspended: make(chan os.Signal, 1)}
 }
 
-// starter is the Config.Starter. All commands behave like the first one.
+// starter is the Host.Starter. All commands behave like the first one.
 func (r *rig) starter() (proc.Starter, error) {
 	if len(r.jobs) > 0 {
 		last := r.job

@@ -29,15 +29,15 @@ type lease struct {
 	taken  atomic.Pointer[string]   // who says to take the lock away, and why; nil: nobody
 }
 
-func newLease(kept *keepalive.Lease, c *Config, report reporter) *lease {
-	fitting := c.Timing
+func newLease(kept *keepalive.Lease, r *run, report reporter) *lease {
+	fitting := r.Timing
 	if granted := kept.Grant().TTL; granted > 0 {
 		fitting = fitting.For(granted)
 	}
-	if c.Signal == syscall.Signal(0) { // nothing is sent before KILL, so there is nothing to wait for
+	if r.Signal == syscall.Signal(0) { // nothing is sent before KILL, so there is nothing to wait for
 		fitting.Grace = 0
 	}
-	return &lease{kept: kept, clock: c.Clock, timing: fitting, report: report, done: kept.Done()}
+	return &lease{kept: kept, clock: r.Clock, timing: fitting, report: report, done: kept.Done()}
 }
 
 // expiry returns E as of now: until then, the lease is ours for certain. Each renewal
@@ -118,9 +118,7 @@ func (l *lease) onRenewal(n keepalive.Renewal, renewed func(keepalive.Renewal)) 
 	if job := l.job.Load(); n.Err == nil && job != nil {
 		(*job).Extend(l.timing.KillAt(n.Deadline))
 	}
-	if renewed != nil {
-		renewed(n)
-	}
+	renewed(n)
 	if n.Err == nil {
 		return
 	}

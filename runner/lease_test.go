@@ -181,7 +181,7 @@ func TestTheGuardHearsOfARenewalFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.job.begin = runs(seconds(10), 0)
 		renewals := 0
-		r.c.Renewed = func(n keepalive.Renewal) {
+		r.watch.renewed = func(n keepalive.Renewal) {
 			renewals++
 			r.job.mu.Lock()
 			defer r.job.mu.Unlock()

@@ -21,19 +21,19 @@ type limit struct {
 
 // limited returns a context that ends when a campaign must, and its limit. The caller must
 // call the limit's cancel.
-func (c *Config) limited(ctx context.Context) (context.Context, *limit) {
+func (r *run) limited(ctx context.Context) (context.Context, *limit) {
 	l := new(limit)
 	switch {
-	case c.Try:
-		ctx, l.cancel = context.WithTimeout(ctx, c.ConnectTimeout)
-	case c.Wait == nil:
+	case r.Try:
+		ctx, l.cancel = context.WithTimeout(ctx, r.ConnectTimeout)
+	case r.Wait == nil:
 		ctx, l.cancel = context.WithCancel(ctx)
 	default:
-		first := min(time.Second, c.ConnectTimeout)
-		if *c.Wait < first {
-			l.over = time.Now().Add(*c.Wait)
+		first := min(time.Second, r.ConnectTimeout)
+		if *r.Wait < first {
+			l.over = time.Now().Add(*r.Wait)
 		}
-		ctx, l.cancel = context.WithTimeout(ctx, max(*c.Wait, first))
+		ctx, l.cancel = context.WithTimeout(ctx, max(*r.Wait, first))
 	}
 	return ctx, l
 }

@@ -12,7 +12,7 @@ import (
 // because making it takes as long as locking a file. There is no socket before the term,
 // because a leaderrun that is killed while it waits has no guard that would remove it.
 func (t *term) listen() func() (*socket.Server, error) {
-	server := sync.OnceValues(func() (*socket.Server, error) { return t.c.Serve(t.answer) })
+	server := sync.OnceValues(func() (*socket.Server, error) { return t.r.Serve(t.answer) })
 	go server() //nolint:errcheck // each call of server returns the error
 	return server
 }
@@ -41,15 +41,15 @@ func (t *term) answer() socket.Answer {
 		deadline = 0
 	}
 	return socket.Answer{
-		Lock:     t.c.Lock,
-		Store:    t.c.Store,
-		Holder:   t.c.Holder,
+		Lock:     t.r.Lock,
+		Store:    t.r.Store,
+		Holder:   t.r.Holder,
 		Token:    t.grant.Token,
 		Slot:     t.slot,
 		PID:      os.Getpid(),
-		RunID:    t.c.RunID,
+		RunID:    t.r.RunID,
 		Lost:     t.lease.ended(),
 		Deadline: deadline,
-		Now:      t.c.Clock.Now(), // after the deadline was read
+		Now:      t.r.Clock.Now(), // after the deadline was read
 	}
 }

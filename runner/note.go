@@ -25,7 +25,7 @@ const (
 // job, anything that ends the term ends the note. When we are leaving, only a loss does:
 // in spite of a signal we must note how the job ended.
 func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
-	end := t.c.Clock.Now().Add(noteLimit)
+	end := t.r.Clock.Now().Add(noteLimit)
 	for {
 		record, err := t.tryNote(change)
 		unavailable := errors.Is(err, locks.ErrUnavailable)
@@ -33,7 +33,7 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 		switch {
 		case err == nil, errors.Is(err, ErrRecord), !unavailable && (cl.lost || cl.final):
 			return record, err
-		case t.c.Clock.Now() >= min(end, t.lease.signalAt()):
+		case t.r.Clock.Now() >= min(end, t.lease.signalAt()):
 			if !unavailable {
 				err = fmt.Errorf("%w: %w", locks.ErrUnavailable, err)
 			}
@@ -49,10 +49,10 @@ func (t *term) note(change func(*ledger.Record) error) (*ledger.Record, error) {
 // draining notes, for others to see, that the job takes its time to stop, until killBy at the
 // latest. It does not wait, and lead waits for it. If the note fails, nothing depends on it.
 func (t *term) draining(since, killBy clock.Instant) {
-	now, wall := t.c.Clock.Now(), time.Now()
+	now, wall := t.r.Clock.Now(), time.Now()
 	seconds := func(at clock.Instant) int64 { return wall.Add(at.Sub(now)).Unix() }
 	t.noting.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), t.c.Timing.Attempt)
+		ctx, cancel := context.WithTimeout(context.Background(), t.r.Timing.Attempt)
 		defer cancel()
 		err := locks.Require(ctx, t.lock, "", locks.CanRecord)
 		if err == nil {
@@ -71,7 +71,7 @@ func (t *term) draining(since, killBy clock.Instant) {
 var ErrRecord = fmt.Errorf("%w: another program has written into the lock's record", locks.ErrUnavailable)
 
 func (t *term) tryNote(change func(*ledger.Record) error) (*ledger.Record, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), t.c.Timing.Attempt)
+	ctx, cancel := context.WithTimeout(context.Background(), t.r.Timing.Attempt)
 	defer cancel()
 	recorder := t.lock.(locks.Recorder) // as required before the campaign
 	text, err := recorder.Record(ctx)

@@ -36,15 +36,15 @@ func (e *SkippedError) Error() string {
 
 // skipIfDone returns a *SkippedError if the job has already run in its window.
 func (t *term) skipIfDone() error {
-	if t.c.Once == nil {
+	if t.r.Once == nil {
 		return nil
 	}
 	record, err := t.note(nil)
 	if err != nil {
 		return err
 	}
-	if run, done := record.Done(t.c.Once.Schedule, t.c.Once.Window); done {
-		skipped := &SkippedError{t.c.Once.Label, run}
+	if run, done := record.Done(t.r.Once.Schedule, t.r.Once.Window); done {
+		skipped := &SkippedError{t.r.Once.Label, run}
 		t.report.emit(event.Event{Kind: event.Skipped, Class: event.ClassDone, Reason: skipped.Error()})
 		return skipped
 	}
@@ -54,7 +54,7 @@ func (t *term) skipIfDone() error {
 // noteAttempt is the last step before the job. If a start counts as the success, it notes the
 // run, because nobody may be able to after the start.
 func (t *term) noteAttempt() error {
-	if t.c.Once == nil || !t.c.Once.Attempt {
+	if t.r.Once == nil || !t.r.Once.Attempt {
 		return nil
 	}
 	return t.noteRun()
@@ -63,34 +63,34 @@ func (t *term) noteAttempt() error {
 // takeBackAttempt is called when the job has ended. If it was never started, it has not run, and
 // another run may try, here or on another host.
 func (t *term) takeBackAttempt(o outcome) {
-	if t.c.Once == nil || !t.c.Once.Attempt || t.began != 0 || !isA[*proc.StartError](o.err) && !t.starved(o) {
+	if t.r.Once == nil || !t.r.Once.Attempt || t.began != 0 || !isA[*proc.StartError](o.err) && !t.starved(o) {
 		return
 	}
 	_, err := t.note(func(record *ledger.Record) error {
-		record.Unfinish(t.c.Once.Schedule, t.c.Once.Window, t.grant.Token)
+		record.Unfinish(t.r.Once.Schedule, t.r.Once.Window, t.grant.Token)
 		return nil
 	})
 	if err != nil {
-		t.report.log.Error("the job was not started, but this could not be recorded; its window counts as run", "window", t.c.Once.Label, "err", err)
+		t.report.log.Error("the job was not started, but this could not be recorded; its window counts as run", "window", t.r.Once.Label, "err", err)
 	}
 }
 
 // noteRun notes that the job has run in its window.
 func (t *term) noteRun() error {
-	run := ledger.Run{Window: t.c.Once.Window, By: t.c.Holder, At: time.Now().Unix(), Token: t.grant.Token}
-	if t.c.Once.Begins != run.Window {
-		run.Begins = t.c.Once.Begins
+	run := ledger.Run{Window: t.r.Once.Window, By: t.r.Holder, At: time.Now().Unix(), Token: t.grant.Token}
+	if t.r.Once.Begins != run.Window {
+		run.Begins = t.r.Once.Begins
 	}
-	_, err := t.note(func(record *ledger.Record) error { return record.Finish(t.c.Once.Schedule, run) })
+	_, err := t.note(func(record *ledger.Record) error { return record.Finish(t.r.Once.Schedule, run) })
 	return err
 }
 
 // succeeded is called when the job has succeeded under the lease and nothing of it is left.
 func (t *term) succeeded() {
-	if t.c.Once == nil || t.c.Once.Attempt {
+	if t.r.Once == nil || t.r.Once.Attempt {
 		return
 	}
 	if err := t.noteRun(); err != nil {
-		t.report.log.Error("the job succeeded, but this could not be recorded; it may run again", "window", t.c.Once.Label, "err", err)
+		t.report.log.Error("the job succeeded, but this could not be recorded; it may run again", "window", t.r.Once.Label, "err", err)
 	}
 }

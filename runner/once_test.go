@@ -14,7 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// oncePer sets Config.Once.
+// oncePer sets Options.Once.
 func (r *rig) oncePer(schedule string, window int64) {
 	r.c.Once = &Once{Schedule: schedule, Window: window, Label: "w"}
 }

@@ -31,9 +31,9 @@ func TestOuter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.c.Try, r.acquire, r.secrets = test.try, test.acquire, []string{"PASSWORD"}
-				r.c.Outer = func(s locks.Status) bool { return s.Holder == "outer" }
+				r.host.isOuter = func(s locks.Status) bool { return s.Holder == "outer" }
 				calls := 0
-				r.c.Waiting = func(w locks.Waiting) {
+				r.watch.waiting = func(w locks.Waiting) {
 					if calls++; w.Status.Holder != "bob" {
 						t.Errorf("Waiting was called for %s", w.Status.Holder)
 					}
@@ -52,7 +52,7 @@ func TestOuter(t *testing.T) {
 // If the backend grants the lock anyway, it is ours.
 func TestOuterReleasesMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Outer = func(locks.Status) bool { return true }
+		r.host.isOuter = func(locks.Status) bool { return true }
 		r.acquire = []acquisition{stubborn(waits(seconds(1), "outer", granted))}
 		r.job.begin = runs(seconds(1), 0)
 		exit, err := r.run()
@@ -63,7 +63,7 @@ func TestOuterReleasesMeanwhile(t *testing.T) {
 // A signal counts more.
 func TestSignalledWithOuter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.Outer = func(locks.Status) bool { return true }
+		r.host.isOuter = func(locks.Status) bool { return true }
 		r.acquire = []acquisition{func(ctx context.Context, h *handle, try bool) (locks.Grant, error) {
 			r.signals <- syscall.SIGTERM
 			<-ctx.Done()

@@ -10,20 +10,20 @@ import (
 // outranked returns a *locks.HeldError with a waiter of greater priority for the lock that
 // we were just granted, or nil. Waiters that get the lock before that one step back as we
 // do. If the queue cannot be read, outranked returns nil.
-func (c *Config) outranked(ctx context.Context, lock locks.Lock) error {
-	if c.Priority == nil {
+func (r *run) outranked(ctx context.Context, lock locks.Lock) error {
+	if r.Priority == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Timing.Attempt)
+	ctx, cancel := context.WithTimeout(ctx, r.Timing.Attempt)
 	defer cancel()
 	state, err := lock.(locks.Inspector).Inspect(ctx) // as required before the campaign
 	if err != nil {
-		c.Logger.Warn("cannot read the priorities of other waiters", "err", err)
+		r.Logger.Warn("cannot read the priorities of other waiters", "err", err)
 		return nil
 	}
 	for _, place := range state.Queue {
-		if place.Priority > *c.Priority {
-			c.Logger.Info("stepping back", "holder", locks.Printable(place.Holder), "priority", place.Priority)
+		if place.Priority > *r.Priority {
+			r.Logger.Info("stepping back", "holder", locks.Printable(place.Holder), "priority", place.Priority)
 			return &locks.HeldError{Status: locks.Status{Held: true, Holder: place.Holder, RunID: place.RunID}}
 		}
 	}
@@ -31,10 +31,10 @@ func (c *Config) outranked(ctx context.Context, lock locks.Lock) error {
 }
 
 // stepBack releases a lock under which nothing was started.
-func (c *Config) stepBack(ctx context.Context, kept *keepalive.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Timing.Attempt)
+func (r *run) stepBack(ctx context.Context, kept *keepalive.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Timing.Attempt)
 	defer cancel()
 	if err := kept.Release(ctx); err != nil {
-		c.Logger.Warn("the lock could not be released; it is free when its lease ends", "ttl", kept.Grant().TTL, "err", err)
+		r.Logger.Warn("the lock could not be released; it is free when its lease ends", "ttl", kept.Grant().TTL, "err", err)
 	}
 }

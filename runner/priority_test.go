@@ -10,7 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
-// prefers sets Config.Priority to n.
+// prefers sets Options.Priority to n.
 func (r *rig) prefers(n int, queue ...locks.Place) { r.c.Priority, r.shelf.queue = &n, queue }
 
 // If somebody waits with a greater priority, we release the lock before the job is started, and

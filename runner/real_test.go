@@ -35,7 +35,7 @@ func real(t *testing.T, script string) *rig {
 	t.Helper()
 	r := newRig(t)
 	r.c.Serve, r.c.Clock = nil, nil
-	r.c.Starter = func() (proc.Starter, error) { return guard.Begin(nil), nil }
+	r.host.starter = func() (proc.Starter, error) { return guard.Begin(nil), nil }
 	r.c.Command = proc.Command{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: append(os.Environ(), "DIR="+t.TempDir())}
 	return r
 }
@@ -139,8 +139,8 @@ func TestRealSocketBesideRelease(t *testing.T) {
 		}
 		t.Error("the socket stays until the lock is released")
 	}
-	open := r.c.Open
-	r.c.Open = func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
+	open := r.host.open
+	r.host.open = func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
 		lock, err := open(ctx, waiting)
 		return &lingering{lock.(*handle), removed}, err
 	}

@@ -12,12 +12,12 @@ import (
 
 // lasts reports whether something may follow the end of a job. If so, stopping the job
 // does not mean that we stop.
-func (c *Config) lasts() bool { return c.Rejoin || c.Restart.OnFailure || c.Restart.OnSuccess }
+func (r *run) lasts() bool { return r.Rejoin || r.Restart.OnFailure || r.Restart.OnSuccess }
 
 // isLast reports whether a term with this outcome is the last one.
 func (t *term) isLast(o outcome) bool {
 	cl := o.class()
-	rejoin := t.c.Rejoin || t.starved(o) && !t.c.Try && t.c.Clock.Now().Add(minPause) < t.c.startBy
+	rejoin := t.r.Rejoin || t.starved(o) && !t.r.Try && t.r.Clock.Now().Add(minPause) < t.r.startBy
 	return !rejoin || t.sent != nil || t.unkillable || t.keeps || cl.final && !cl.lost
 }
 
@@ -61,20 +61,20 @@ func (t *term) nobodyWaits() bool {
 func (t *term) pause(b *backoff.Backoff, o outcome) time.Duration {
 	ran := time.Duration(-1)
 	if t.began != 0 {
-		ran = t.c.Clock.Now().Sub(t.began)
+		ran = t.r.Clock.Now().Sub(t.began)
 	}
 	switch cl := o.class(); {
-	case cl.lost && ran >= t.c.Restart.Delay:
+	case cl.lost && ran >= t.r.Restart.Delay:
 		return 0
 	case t.alone && t.began != 0 && !o.failed():
-		return min(b.Take(), t.c.Restart.Delay)
+		return min(b.Take(), t.r.Restart.Delay)
 	case t.gaveUp && !t.alone:
-		return t.c.Restart.MaxDelay/2 + rand.N(max(t.c.Restart.MaxDelay/2, 1))
+		return t.r.Restart.MaxDelay/2 + rand.N(max(t.r.Restart.MaxDelay/2, 1))
 	case t.starved(o):
 		return minPause
 	case t.grant.TTL > 0 && cl.word == event.ClassResigned:
 		return max(b.Take(), minPause)
-	case ran >= t.c.Restart.MaxDelay:
+	case ran >= t.r.Restart.MaxDelay:
 		b.Reset()
 	}
 	return b.Take()

@@ -16,14 +16,14 @@ const maxReason = 500
 
 // A reporter reports what happens: by events, and in the log.
 type reporter struct {
-	to    func(event.Event) // may be nil
+	to    func(event.Event)
 	log   *slog.Logger
 	about event.Event // the fields that all events have
 }
 
 // reporter returns the reporter of the run.
-func (c *Config) reporter() reporter {
-	return reporter{c.Events, c.Logger, event.Event{Version: event.Version, Lock: c.Lock, ID: c.Holder, RunID: c.RunID}}
+func (r *run) reporter() reporter {
+	return reporter{r.observer.Event, r.Logger, event.Event{Version: event.Version, Lock: r.Lock, ID: r.Holder, RunID: r.RunID}}
 }
 
 // notRun reports why the job was never started.
@@ -44,11 +44,8 @@ func (r reporter) ofHook(name string) reporter {
 	return r
 }
 
-// emit passes an event on to Config.Events.
+// emit passes an event on to the Observer.
 func (r reporter) emit(e event.Event) {
-	if r.to == nil {
-		return
-	}
 	e.Version, e.Time = r.about.Version, time.Now()
 	e.Lock, e.ID, e.RunID = r.about.Lock, r.about.ID, r.about.RunID
 	e.Token, e.Slot, e.Hook = r.about.Token, r.about.Slot, r.about.Hook

@@ -66,7 +66,7 @@ func (t *term) resignFor(request []byte) error {
 		t.lease.taken.Store(&reason)
 		return nil
 	}
-	if t.c.NoResign {
+	if t.r.NoResign {
 		if t.refused++; t.refused <= maxRefused {
 			t.report.log.Warn("refused to resign", "err", reason)
 		}

@@ -37,14 +37,14 @@ func (e *TimeoutError) Error() string { return fmt.Sprintf("it ran for longer th
 // when nothing of the job is left. The outcome has no error if the job ended by itself, or
 // by a signal that we received.
 func (t *term) runJobs() outcome {
-	pause, failures := t.c.Restart.backoff(), 0
+	pause, failures := t.r.Restart.backoff(), 0
 	for {
-		began := t.c.Clock.Now()
+		began := t.r.Clock.Now()
 		o := t.run(t.job())
 		if t.sent != nil || o.err != nil && !o.class().restart || t.starved(o) {
 			return o
 		}
-		if t.c.Clock.Now().Sub(began) >= t.c.Restart.MaxDelay { // it was healthy for a while
+		if t.r.Clock.Now().Sub(began) >= t.r.Restart.MaxDelay { // it was healthy for a while
 			pause.Reset()
 			failures = 0
 		}
@@ -54,9 +54,9 @@ func (t *term) runJobs() outcome {
 			failures = 0
 		}
 		switch {
-		case !t.c.Restart.wants(o.failed()):
+		case !t.r.Restart.wants(o.failed()):
 			return o
-		case t.c.Restart.GiveUpAfter > 0 && failures >= t.c.Restart.GiveUpAfter:
+		case t.r.Restart.GiveUpAfter > 0 && failures >= t.r.Restart.GiveUpAfter:
 			t.gaveUp = true
 			t.report.emit(event.Event{Kind: event.Resigned, Class: event.ClassFailed, Reason: fmt.Sprintf("the job has failed %d times in a row", failures)})
 			t.report.log.Warn("the job keeps failing here; giving up the lock", "failures", failures)
@@ -73,14 +73,12 @@ func (t *term) runJobs() outcome {
 
 // job returns the task that is the job. It has the terminal that we were started on.
 func (t *term) job() *task {
-	k := t.task(t.c.Command, t.env)
-	k.isJob, k.longest, k.draining = true, t.c.MaxRuntime, t.draining
-	if t.c.Health != nil {
+	k := t.task(t.r.Command, t.env)
+	k.isJob, k.longest, k.draining = true, t.r.MaxRuntime, t.draining
+	if t.r.Health != nil {
 		k.health = t.checkHealth
 	}
-	if t.c.Terminal != nil {
-		k.tty = t.c.Terminal()
-	}
+	k.tty = t.r.host.Terminal()
 	if t.detached = k.tty == nil; !t.detached {
 		k.command.Terminal = k.tty.Offer()
 	}

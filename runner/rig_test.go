@@ -30,7 +30,9 @@ type rig struct {
 	job    *job   // the last one that was started, or the first one
 	jobs   []*job // all jobs
 
-	c       Config
+	c       Options
+	host    funcs
+	watch   watch
 	signals chan os.Signal
 
 	acquire   []acquisition     // of each attempt in turn; the last one also of all further attempts
@@ -91,21 +93,20 @@ func newRig(t *testing.T) *rig {
 		asked:   make(chan []byte, 1),
 	}
 	r.job = newJob(r)
-	r.c = Config{
+	r.host = funcs{open: r.open, starter: r.starter}
+	r.watch.event = r.event
+	r.c = Options{
 		Command:        proc.Command{Path: "/bin/job", Args: []string{"job"}, Env: []string{"HOME=/"}},
 		Lock:           "nightly",
 		Backend:        "model://server",
 		Store:          "5706e",
 		Holder:         "host/1/a",
-		Open:           r.open,
 		ConnectTimeout: 5 * time.Second,
 		Timing:         timing.New(ttl, 5*time.Second),
 		Signal:         syscall.SIGTERM,
 		Signals:        r.signals,
-		Starter:        r.starter,
 		Clock:          w,
 		Logger:         slog.New(recorder{r}),
-		Events:         r.event,
 		Serve:          r.serve,
 	}
 	return r
@@ -143,7 +144,7 @@ func (r *rig) run() (proc.Exit, error) {
 		r.t.Error("the run does not end")
 		r.job.die(syscall.SIGKILL)
 	})
-	exit, err := Run(context.Background(), r.c)
+	exit, err := Run(context.Background(), &r.host, &r.watch, r.c)
 	r.exit = exit
 	if r.closed != r.opened {
 		r.t.Errorf("%d locks were opened, and %d closed", r.opened, r.closed)

@@ -144,7 +144,7 @@ func TestSecondSignal(t *testing.T) {
 // Signals that arrived before the start are passed to the job.
 func TestSignalBeforeTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.c.CampaignEnded = func() { r.signals <- syscall.SIGINT }
+		r.watch.campaignEnded = func() { r.signals <- syscall.SIGINT }
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{Signal: syscall.SIGINT})
 		r.did(ran(0, "0s signal INT", "0s exit")...)

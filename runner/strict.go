@@ -26,10 +26,10 @@ type former struct {
 // If the note fails, nobody knows whether it was written. Then the lock is not released, unless
 // the previous holder is known to have done so: the next one would take our release for its.
 func (t *term) noteFormer() error {
-	if !t.c.Strict || t.grant.TTL == 0 {
+	if !t.r.Strict || t.grant.TTL == 0 {
 		return nil
 	}
-	since := t.c.Clock.Now()
+	since := t.r.Clock.Now()
 	_, err := t.note(func(record *ledger.Record) error {
 		if t.former.term == nil { // else an earlier attempt may have changed the record
 			t.former = t.previous(record.Term, since)
@@ -53,7 +53,7 @@ func (t *term) noteFormer() error {
 		t.report.log.Warn("the lock is not released: the next holder would not wait for the end of an earlier lease", "err", err)
 		t.report.emit(event.Event{Kind: event.ReleaseFailed, Class: ClassOf(err), Reason: err.Error()})
 	}
-	if wait && t.former.ends > t.c.startBy {
+	if wait && t.former.ends > t.r.startBy {
 		return &locks.HeldError{Status: locks.Status{Held: true, Holder: t.former.term.By}}
 	}
 	return err
@@ -63,7 +63,7 @@ func (t *term) noteFormer() error {
 // certain, unless that holder has released the lock. The server may have ended the lease
 // early, while its holder still trusts it.
 func (t *term) awaitFormerLease() error {
-	if !t.c.Strict || t.grant.TTL == 0 || t.marked {
+	if !t.r.Strict || t.grant.TTL == 0 || t.marked {
 		return nil
 	}
 	t.entrust()
@@ -115,7 +115,7 @@ func (t *term) unproved(last *ledger.Term, now clock.Instant) (wait time.Duratio
 
 // ownTerm returns our term.
 func (t *term) ownTerm(clean bool) *ledger.Term {
-	return &ledger.Term{Token: t.grant.Token, TTL: int64(t.grant.TTL), By: locks.Cut(t.c.Holder, maxRequestText), Clean: clean}
+	return &ledger.Term{Token: t.grant.Token, TTL: int64(t.grant.TTL), By: locks.Cut(t.r.Holder, maxRequestText), Clean: clean}
 }
 
 // mark notes whether our term has ended well.

@@ -160,22 +160,22 @@ func TestStrictWaitEnds(t *testing.T) {
 func TestStrictIsInTheWait(t *testing.T) {
 	const former = 40 * time.Second
 	for name, tt := range map[string]struct {
-		limit func(*Config)
+		limit func(*Options)
 		pause time.Duration // from the first run to the second
 		epoch string        // of the first; "": ours
 		wants time.Duration // how long the second waits
 	}{
-		"-n":              {func(c *Config) { c.Try = true }, 15 * time.Second, "", 25 * time.Second},
-		"-n, much later":  {func(c *Config) { c.Try = true }, time.Hour, "", 0},
-		"-w":              {func(c *Config) { c.Wait = new(former - 1) }, 15 * time.Second, "", 25 * time.Second},
-		"another machine": {func(c *Config) { c.Try = true }, time.Hour, "elsewhere", former},
+		"-n":              {func(c *Options) { c.Try = true }, 15 * time.Second, "", 25 * time.Second},
+		"-n, much later":  {func(c *Options) { c.Try = true }, time.Hour, "", 0},
+		"-w":              {func(c *Options) { c.Wait = new(former - 1) }, 15 * time.Second, "", 25 * time.Second},
+		"another machine": {func(c *Options) { c.Try = true }, time.Hour, "elsewhere", former},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.strict(false)
 				unlimited := r.c
 				tt.limit(&r.c)
-				_, err := Run(t.Context(), r.c)
+				_, err := Run(t.Context(), &r.host, &r.watch, r.c)
 				held, ok := errors.AsType[*locks.HeldError](err)
 				if !ok || held.Status.Holder != "bob" {
 					t.Fatalf("got %v, want held by bob", err)
@@ -193,7 +193,7 @@ func TestStrictIsInTheWait(t *testing.T) {
 				r.c, r.acquire = unlimited, []acquisition{granted} // the server knows of a release: ours
 				r.job.begin = runs(time.Second, 0)
 				began := r.now()
-				_, err = Run(t.Context(), r.c)
+				_, err = Run(t.Context(), &r.host, &r.watch, r.c)
 				if waited := r.when("start") - began; err != nil || waited != tt.wants {
 					t.Errorf("the next run waits %v, %v; want %v", waited, err, tt.wants)
 				}
@@ -211,7 +211,7 @@ func TestStrictKeeps(t *testing.T) {
 		r.strict(false)
 		r.c.Try, r.renew = true, silentAfter(0)
 		r.shelf.write = func(int) reply { return reply{err: errDown} }
-		if _, err := Run(t.Context(), r.c); !errors.Is(err, locks.ErrHeld) {
+		if _, err := Run(t.Context(), &r.host, &r.watch, r.c); !errors.Is(err, locks.ErrHeld) {
 			t.Errorf("got %v, want held", err)
 		}
 		if got := r.times("release"); len(got) != 0 {
@@ -290,10 +290,10 @@ func TestStrictPermanent(t *testing.T) {
 // A backend that lacks an ability is refused before the campaign.
 func TestRequire(t *testing.T) {
 	n := 1
-	for name, f := range map[string]func(*Config){
-		"once":     func(c *Config) { c.Once = new(Once) },
-		"strict":   func(c *Config) { c.Strict = true },
-		"priority": func(c *Config) { c.Priority = &n },
+	for name, f := range map[string]func(*Options){
+		"once":     func(c *Options) { c.Once = new(Once) },
+		"strict":   func(c *Options) { c.Strict = true },
+		"priority": func(c *Options) { c.Priority = &n },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

@@ -43,7 +43,7 @@ const patience = 10 * time.Second
 // A supervisor watches a task from its start until nothing of it is left. Its state belongs
 // to the goroutine in supervise.
 type supervisor struct {
-	c         *Config
+	r         *run
 	task      *task
 	log       *slog.Logger
 	lease     *lease
@@ -80,7 +80,7 @@ type supervisor struct {
 // newSupervisor returns the supervisor of a task whose start was just ordered.
 func newSupervisor(k *task, job proc.Job) *supervisor {
 	return &supervisor{
-		c: k.c, task: k, log: k.report.log, lease: k.lease, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
+		r: k.r, task: k, log: k.report.log, lease: k.lease, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
 		killBy: clock.Never, tellAt: clock.Never, limit: clock.Never, received: map[os.Signal]bool{},
 	}
 }
@@ -91,7 +91,7 @@ func (s *supervisor) supervise() {
 	exited, lost, quit := s.job.Exited(), s.lease.done, s.task.quit
 	defer func() { s.heartbeat.Stop() }()
 	for !s.finished() {
-		timer := clock.NewTimer(s.c.Clock, s.wake())
+		timer := clock.NewTimer(s.r.Clock, s.wake())
 		requests, unhealthy := s.task.requests, s.health.Unhealthy
 		if s.stopping { // the request is for the next phase, such as the pause before a restart
 			requests, unhealthy = nil, nil
@@ -108,12 +108,12 @@ func (s *supervisor) supervise() {
 		case err := <-s.job.Failed():
 			s.unguarded(err)
 		case request := <-requests:
-			s.end(s.task.resignFor(request), s.c.Timing.KillAfter)
+			s.end(s.task.resignFor(request), s.r.Timing.KillAfter)
 		case err := <-unhealthy:
-			s.end(s.task.report.resigned(event.ClassUnhealthy, err.Error()), min(s.c.Timing.KillAfter, sickGrace))
+			s.end(s.task.report.resigned(event.ClassUnhealthy, err.Error()), min(s.r.Timing.KillAfter, sickGrace))
 		case <-quit:
 			quit = nil
-			s.end(errNoWait, s.c.Timing.Grace)
+			s.end(errNoWait, s.r.Timing.Grace)
 		case sig := <-s.job.Suspended():
 			s.beginIfStarted()
 			s.suspended(sig)
@@ -145,12 +145,12 @@ func (s *supervisor) begin(err error) {
 		s.refuse(err)
 		return
 	}
-	s.began = s.c.Clock.Now()
+	s.began = s.r.Clock.Now()
 	if s.task.isJob {
 		s.jobStarted()
 	}
 	s.task.report.emit(event.Event{Kind: event.Started, PID: s.job.PID()})
-	s.heartbeat = heartbeat.New(s.task.heartbeat, s.c.Clock, s.task.stage)
+	s.heartbeat = heartbeat.New(s.task.heartbeat, s.r.Clock, s.task.stage)
 	if s.task.longest > 0 {
 		s.limit = s.began.Add(s.task.longest)
 	}
@@ -223,7 +223,7 @@ func (s *supervisor) wake() clock.Instant {
 		if !s.stopping {
 			s.look = leftoversLook
 		}
-		next = min(next, s.c.Clock.Now().Add(s.look))
+		next = min(next, s.r.Clock.Now().Add(s.look))
 	}
 	return next
 }
@@ -231,7 +231,7 @@ func (s *supervisor) wake() clock.Instant {
 // due signals or kills the task if a deadline has passed. It reads the deadlines again,
 // because a renewal may have moved them since the timer was set.
 func (s *supervisor) due() {
-	now := s.c.Clock.Now()
+	now := s.r.Clock.Now()
 	if at := s.lease.killAt(); now >= at {
 		if late := now.Sub(at); late > s.lease.timing.Margin && s.killed == 0 {
 			s.log.Info("woke up late to kill the job", "late", late.Round(time.Millisecond), "pid", os.Getpid())
@@ -240,10 +240,10 @@ func (s *supervisor) due() {
 		s.kill("the lease is about to end")
 	} else if !s.stopping && now >= s.lease.signalAt() {
 		s.lose(errNoRenewal)
-		s.stop(s.c.Signal, "the lease is about to end", s.lease.timing.Grace)
+		s.stop(s.r.Signal, "the lease is about to end", s.lease.timing.Grace)
 	}
 	if !s.stopping && now >= s.limit {
-		s.end(&TimeoutError{s.task.longest}, s.c.Timing.KillAfter)
+		s.end(&TimeoutError{s.task.longest}, s.r.Timing.KillAfter)
 	}
 	if now >= s.tellAt && s.killed == 0 {
 		s.tellAt = clock.Never
@@ -263,7 +263,7 @@ func (s *supervisor) end(why error, grace time.Duration) {
 		return
 	}
 	s.why = why
-	s.stop(s.c.Signal, why.Error(), grace)
+	s.stop(s.r.Signal, why.Error(), grace)
 }
 
 // lose notes why leadership is lost, unless that is known.
@@ -291,7 +291,7 @@ func (s *supervisor) pass(sig os.Signal) {
 	}
 	if ends(sig, s.task.detached) {
 		s.sent = sig
-		s.stop(sig, "leaderrun received it", s.c.Timing.KillAfter)
+		s.stop(sig, "leaderrun received it", s.r.Timing.KillAfter)
 		return
 	}
 	if err := s.job.Signal(sig); err != nil {
@@ -303,7 +303,7 @@ func (s *supervisor) pass(sig os.Signal) {
 // prolong the grace, and a shorter grace counts.
 func (s *supervisor) stop(sig os.Signal, reason string, grace time.Duration) {
 	if !s.stopping {
-		s.stopping, s.stopped = true, s.c.Clock.Now()
+		s.stopping, s.stopped = true, s.r.Clock.Now()
 		if s.lost == nil && s.task.draining != nil {
 			s.tellAt = s.stopped.Add(brief)
 		}
@@ -317,7 +317,7 @@ func (s *supervisor) stop(sig os.Signal, reason string, grace time.Duration) {
 		s.log.Warn("the job could not be signalled", "signal", signals.Name(sig), "err", err)
 	}
 	s.done(event.Event{Kind: event.Signalled, Signal: signals.Name(sig), Class: s.cause(), Reason: reason})
-	s.killBy = min(s.killBy, s.c.Clock.Now().Add(grace))
+	s.killBy = min(s.killBy, s.r.Clock.Now().Add(grace))
 	s.job.Limit(s.killBy)
 }
 
@@ -326,7 +326,7 @@ func (s *supervisor) stop(sig os.Signal, reason string, grace time.Duration) {
 func (s *supervisor) kill(reason string) {
 	first := s.killed == 0
 	if first {
-		s.killed, s.stopping = s.c.Clock.Now(), true
+		s.killed, s.stopping = s.r.Clock.Now(), true
 		s.log.Info("killing the job", "reason", reason)
 		s.done(event.Event{Kind: event.Killed, Class: s.cause(), Reason: reason})
 	}
@@ -383,8 +383,8 @@ func (s *supervisor) firstExited() {
 		s.log.Warn("the job was killed, probably because its CPU time is used up (ulimit -t)")
 	}
 	s.task.report.emit(event.Event{Kind: event.Exited, PID: s.job.PID(), Code: &code})
-	if !s.job.Gone() && !s.stopping && !s.c.WaitChildren {
-		s.stop(s.c.Signal, "the first process has ended", s.c.Timing.KillAfter)
+	if !s.job.Gone() && !s.stopping && !s.r.WaitChildren {
+		s.stop(s.r.Signal, "the first process has ended", s.r.Timing.KillAfter)
 	}
 }
 
@@ -398,7 +398,7 @@ func (s *supervisor) finished() bool {
 		return false
 	}
 	s.kill("it is still there")
-	now := s.c.Clock.Now()
+	now := s.r.Clock.Now()
 	if !s.survives && now > s.killed.Add(patience) {
 		s.survives = true
 		s.log.Error("processes of the job survive SIGKILL; the lock is not released", "pid", s.job.PID())
@@ -413,7 +413,7 @@ func (s *supervisor) beat() {
 		s.heartbeat.Stop()
 		return
 	}
-	if s.stopping && !s.c.lasts() {
+	if s.stopping && !s.r.lasts() {
 		s.heartbeat.Stage = heartbeat.Stopping
 	}
 	s.heartbeat.Beat()

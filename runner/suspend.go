@@ -40,7 +40,7 @@ func (s *supervisor) suspended(sig os.Signal) {
 	}
 	switch {
 	case wants && !s.continued:
-		s.stop(syscall.SIGHUP, "it wants a terminal that it cannot have", s.c.Timing.KillAfter)
+		s.stop(syscall.SIGHUP, "it wants a terminal that it cannot have", s.r.Timing.KillAfter)
 		return
 	case sig == syscall.SIGSTOP && !s.continued: // the sender can continue it
 		return

@@ -24,7 +24,7 @@ type tty struct {
 
 func (r *rig) onTerminal() *tty {
 	f := &tty{r: r, ours: true}
-	r.c.Terminal = func() Terminal { return f }
+	r.host.terminal = func() Terminal { return f }
 	return f
 }
 

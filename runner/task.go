@@ -26,7 +26,7 @@ const (
 // A task is the job or a hook: a command, and the lease that it runs under. It does not
 // change while it runs.
 type task struct {
-	c       *Config
+	r       *run
 	report  reporter
 	lease   *lease
 	command proc.Command
@@ -99,7 +99,7 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 		return nil, nil, err
 	}
 	e := k.lease.expiry()
-	if now := k.c.Clock.Now(); now >= k.lease.timing.SignalAt(e) {
+	if now := k.r.Clock.Now(); now >= k.lease.timing.SignalAt(e) {
 		return nil, nil, fmt.Errorf("%w: only %s of the lease were left before the start", locks.ErrLost, e.Sub(now).Round(time.Millisecond))
 	}
 	starter, err := k.starter()

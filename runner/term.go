@@ -18,7 +18,7 @@ import (
 // the lock is released. Its fields, except those of lease, belong to the goroutine that
 // runs the term.
 type term struct {
-	c           *Config
+	r           *run
 	report      reporter
 	lock        locks.Lock
 	grant       locks.Grant
@@ -52,9 +52,9 @@ type term struct {
 
 // newTerm begins a term.
 func newTerm(cp *campaign, lock locks.Lock, kept *keepalive.Lease) *term {
-	t := &term{c: cp.c, report: cp.report, lock: lock, grant: kept.Grant(), slot: locks.SlotOf(lock), standby: cp.standby}
+	t := &term{r: cp.r, report: cp.report, lock: lock, grant: kept.Grant(), slot: locks.SlotOf(lock), standby: cp.standby}
 	t.report.about.Token, t.report.about.Slot = t.grant.Token, t.slot
-	t.lease = newLease(kept, cp.c, t.report)
+	t.lease = newLease(kept, cp.r, t.report)
 	if a, ok := lock.(locks.Asker); ok {
 		t.requests = a.Asked()
 	}
@@ -70,7 +70,7 @@ func (t *term) acquired() {
 	log.Info("acquired", "token", t.grant.Token, "ttl", t.grant.TTL)
 	e := event.Event{Kind: event.Acquired}
 	if deadline := t.lease.expiry(); deadline != clock.Never {
-		left := deadline.Sub(t.c.Clock.Now()).Milliseconds()
+		left := deadline.Sub(t.r.Clock.Now()).Milliseconds()
 		e.TTLMS, e.LeftMS, e.Deadline = t.grant.TTL.Milliseconds(), &left, deadline
 	}
 	t.report.emit(e)
@@ -109,18 +109,18 @@ func (t *term) lead() outcome {
 // prepare runs the term until the job can be started. If it returns an error, the job is
 // not started.
 func (t *term) prepare() error {
-	t.env = t.c.environment(locks.SecretEnv(t.lock), t.grant.Token, t.slot)
+	t.env = t.r.environment(locks.SecretEnv(t.lock), t.grant.Token, t.slot)
 	if err := t.noteFormer(); err != nil {
 		return err
 	}
-	if err := t.c.Timing.Gate(t.grant.TTL); err != nil && t.grant.TTL > 0 {
+	if err := t.r.Timing.Gate(t.grant.TTL); err != nil && t.grant.TTL > 0 {
 		return err
 	}
 	if t.grant.TTL > 0 && t.lease.timing.Grace == 0 {
 		t.report.log.Info("the lease leaves no time between signal and kill: if renewals fail, the job is killed without a signal")
 	}
 	if server, err := t.server(); err == nil {
-		t.env = append(t.env, "LEADERRUN_SOCKET="+socket.Join(server.Address(), t.c.around()))
+		t.env = append(t.env, "LEADERRUN_SOCKET="+socket.Join(server.Address(), t.r.around()))
 	} else {
 		t.report.log.Warn("the job cannot use leaderrun check", "err", err)
 	}
@@ -137,8 +137,8 @@ func (t *term) task(command proc.Command, env []string) *task {
 	command.Env = env
 	command.OnDeath = t.onDeath()
 	return &task{
-		c: t.c, report: t.report, lease: t.lease, command: command, closing: &t.closing, starter: t.starter,
-		heartbeat: t.c.Heartbeat, stage: heartbeat.Leading, signals: t.c.Signals, detached: t.detached,
+		r: t.r, report: t.report, lease: t.lease, command: command, closing: &t.closing, starter: t.starter,
+		heartbeat: t.r.observer.Heartbeat, stage: heartbeat.Leading, signals: t.r.Signals, detached: t.detached,
 		requests: t.requests, resignFor: t.resignFor, room: t.room,
 	}
 }
@@ -146,9 +146,9 @@ func (t *term) task(command proc.Command, env []string) *task {
 // room is task.room. For as long as the machine is out of tasks, others may have room: we hold
 // the lock for a third of the ttl at most, and no longer than we may wait.
 func (t *term) room(pause time.Duration) (again bool, err error) {
-	now := t.c.Clock.Now()
+	now := t.r.Clock.Now()
 	if t.roomBy == 0 {
-		t.roomBy = min(now.Add(t.c.Timing.TTL/3), t.c.startBy)
+		t.roomBy = min(now.Add(t.r.Timing.TTL/3), t.r.startBy)
 	}
 	if now >= t.roomBy {
 		return false, nil
@@ -179,6 +179,6 @@ func (t *term) run(k *task) outcome {
 }
 
 // notOfJob returns a function that reports whether a child of ours belongs to no job.
-func (c *Config) notOfJob(lock locks.Lock) func(pid int) bool {
-	return func(pid int) bool { return locks.Keeps(lock, pid) || c.NotOfJob != nil && c.NotOfJob(pid) }
+func (r *run) notOfJob(lock locks.Lock) func(pid int) bool {
+	return func(pid int) bool { return locks.Keeps(lock, pid) || r.host.NotOfJob(pid) }
 }

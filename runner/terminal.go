@@ -26,7 +26,7 @@ type Terminal interface {
 	Continued()
 	// Suspend suspends us, and unless alone our process group, as the signal does. It
 	// returns true when we are continued; then what we have caught before that is in
-	// Config.Signals. If nobody could continue us, we are not suspended, and it returns
+	// Options.Signals. If nobody could continue us, we are not suspended, and it returns
 	// false.
 	Suspend(sig os.Signal, alone bool) bool
 	// Close ends the use of the terminal.

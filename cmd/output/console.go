@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
@@ -34,6 +35,8 @@ import (
 
 // A Console prints messages for people, or as JSON.
 type Console struct {
+	runner.Unobserved
+
 	file    *os.File
 	sink    *Sink
 	logFile *Sink                // where messages go; nil: to sink

@@ -96,7 +96,7 @@ func TestStalledTerminal(t *testing.T) {
 			log.Debug("renewed")
 			c.line("error: x")
 		}
-		c.wait.Wipe()
+		c.wait.CampaignEnded()
 	})
 	within(t, sinkFlush+2*time.Second, "the end", c.Flush)
 }

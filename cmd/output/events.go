@@ -9,11 +9,15 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // Events writes one line of JSON per transition. A full or closed sink never stops the job.
-type Events struct{ sink *Sink }
+type Events struct {
+	runner.Unobserved
+	sink *Sink
+}
 
 // OpenEvents opens the value of --events: a file to append to, or a descriptor that is
 // already open. "-" is standard output. With "" events are dropped.
@@ -32,13 +36,13 @@ func OpenEvents(to string) (*Events, error) {
 		if !isInherited(fd) {
 			return nil, locks.Usagef("--events %s: the descriptor is not open", to)
 		}
-		return &Events{NewSink(os.NewFile(uintptr(fd), to))}, nil
+		return &Events{sink: NewSink(os.NewFile(uintptr(fd), to))}, nil
 	}
 	s, err := appendTo(to)
 	if err != nil {
 		return nil, locks.Usagef("--events: %v", err)
 	}
-	return &Events{s}, nil
+	return &Events{sink: s}, nil
 }
 
 // appendTo opens a file to append lines to it.
@@ -65,8 +69,8 @@ func openToAppend(name string) (*os.File, error) {
 	return f, err
 }
 
-// Write writes the line of an event.
-func (l *Events) Write(e event.Event) {
+// Event writes the line of an event.
+func (l *Events) Event(e event.Event) {
 	if l.sink == nil {
 		return
 	}

@@ -30,7 +30,7 @@ func TestEventsToAFIFO(t *testing.T) {
 	})
 	within(t, 5*time.Second, "writing", func() {
 		for range 10_000 {
-			l.Write(event.Event{Kind: event.Started})
+			l.Event(event.Event{Kind: event.Started})
 		}
 	})
 	within(t, sinkFlush+5*time.Second, "closing", func() {
@@ -59,7 +59,7 @@ func TestEventsToADescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Write(event.Event{Kind: event.Started, Lock: "x"})
+	l.Event(event.Event{Kind: event.Started, Lock: "x"})
 	l.Close()
 	got, err := os.ReadFile(f.Name())
 	if want := `{"v":0,"time":"0001-01-01T00:00:00Z","event":"started","lock":"x","id":""}` + "\n"; err != nil || string(got) != want {
@@ -74,6 +74,6 @@ func TestNoEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Write(event.Event{})
+	l.Event(event.Event{})
 	l.Close()
 }

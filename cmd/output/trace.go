@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
 )
 
@@ -15,6 +16,7 @@ import (
 // the lowest point, a shorter ttl is enough. If little more was left than stopping the job
 // takes, the ttl must be longer.
 type Tracer struct {
+	runner.Unobserved
 	Log *slog.Logger
 
 	mu     sync.Mutex

@@ -7,20 +7,24 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 // A WaitLine is a line on a terminal that shows who holds the lock. It appears after a
 // second, and is wiped before the job starts. Without a terminal it does nothing.
 type WaitLine struct {
+	runner.Unobserved
+
 	out  *Sink // nil: there is no terminal
 	file *os.File
 
-	mu      sync.Mutex
-	timer   *time.Timer
-	since   time.Time // when the wait began
-	waiting locks.Waiting
-	shown   bool
-	wiped   bool
+	mu    sync.Mutex
+	timer *time.Timer
+	since time.Time // when the wait began
+	last  locks.Waiting
+	shown bool
+	wiped bool
 }
 
 const wipeLine = "\r\x1b[K"
@@ -37,14 +41,14 @@ func (c *Console) WaitLine(quiet bool) *WaitLine {
 	return c.wait
 }
 
-// Show sets who holds the lock.
-func (l *WaitLine) Show(w locks.Waiting) {
+// Waiting sets who holds the lock.
+func (l *WaitLine) Waiting(w locks.Waiting) {
 	if l.out == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting = w
+	l.last = w
 	if l.timer == nil {
 		l.since = time.Now()
 		l.timer = time.AfterFunc(time.Second, l.draw)
@@ -66,10 +70,10 @@ func (l *WaitLine) draw() {
 // text returns the line. It fits a terminal of 80 columns, unless the holder's id is longer
 // than usual: then its end is cut off.
 func (l *WaitLine) text() string {
-	s, now := l.waiting.Status, time.Now()
+	s, now := l.last.Status, time.Now()
 	text := fmt.Sprintf("leaderrun: waiting for %v", now.Sub(l.since).Round(time.Second))
-	if l.waiting.Position > 0 {
-		text += fmt.Sprintf(", number %d", l.waiting.Position)
+	if l.last.Position > 0 {
+		text += fmt.Sprintf(", number %d", l.last.Position)
 	}
 	if s.Holder != "" {
 		text += "; held by " + locks.Printable(s.Holder)
@@ -110,16 +114,19 @@ func (l *WaitLine) cover() []byte {
 	return []byte(wipeLine)
 }
 
-// Again begins another wait, after the line was wiped.
-func (l *WaitLine) Again() {
+// Event begins another wait, after the line was wiped.
+func (l *WaitLine) Event(e event.Event) {
+	if e.Kind != event.Rejoining {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer, l.shown, l.wiped = nil, false, false
 }
 
-// Wipe removes the line until the next wait, and returns when it is gone, or after
+// CampaignEnded removes the line until the next wait, and returns when it is gone, or after
 // wipeLimit.
-func (l *WaitLine) Wipe() {
+func (l *WaitLine) CampaignEnded() {
 	l.mu.Lock()
 	l.wiped = true
 	if l.timer != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/event"
 )
 
 func TestWaitLineText(t *testing.T) {
@@ -21,7 +22,7 @@ func TestWaitLineText(t *testing.T) {
 		{locks.Waiting{Status: locks.Status{Holder: "h", Since: since}, Position: 3},
 			"leaderrun: waiting for 0s, number 3; held by h since 2006-11-21 05:00:00"},
 	} {
-		l := &WaitLine{waiting: tt.waiting, since: time.Now()}
+		l := &WaitLine{last: tt.waiting, since: time.Now()}
 		if got := l.text(); got != tt.want {
 			t.Errorf("got %q; want %q", got, tt.want)
 		}
@@ -32,7 +33,7 @@ func TestWaitLineText(t *testing.T) {
 func TestWaitLineFits(t *testing.T) {
 	t.Parallel()
 	status := locks.Status{Holder: "web-1/4711/5e1f00ab", Since: time.Now()}
-	l := &WaitLine{waiting: locks.Waiting{Status: status, Position: 3}, since: time.Now().Add(-90 * time.Second)}
+	l := &WaitLine{last: locks.Waiting{Status: status, Position: 3}, since: time.Now().Add(-90 * time.Second)}
 	if n := len(l.text()); n >= Width {
 		t.Errorf("%d columns: %s", n, l.text())
 	}
@@ -68,7 +69,7 @@ func TestWaitLineComesAndGoes(t *testing.T) {
 	c.line("before")
 	l.draw()
 	c.line("over it")
-	l.Wipe()
+	l.CampaignEnded()
 	c.line("after")
 	l.draw() // a timer that fired late
 	c.Flush()
@@ -88,10 +89,10 @@ func TestWaitLineAgain(t *testing.T) {
 	c := testConsole(&b)
 	l := &WaitLine{out: c.sink, file: c.file}
 	for range 2 {
-		l.Show(locks.Waiting{})
+		l.Waiting(locks.Waiting{})
 		l.draw()
-		l.Wipe()
-		l.Again()
+		l.CampaignEnded()
+		l.Event(event.Event{Kind: event.Rejoining})
 		l.draw() // a timer that fired late
 	}
 	c.Flush()
@@ -105,11 +106,11 @@ func TestWaitLineAgain(t *testing.T) {
 func TestNoWaitLine(t *testing.T) {
 	t.Parallel()
 	l := &WaitLine{}
-	l.Show(locks.Waiting{})
+	l.Waiting(locks.Waiting{})
 	if l.timer != nil {
 		t.Error("a line was planned")
 	}
-	l.Wipe()
+	l.CampaignEnded()
 	if got := (*WaitLine)(nil).cover(); got != nil {
 		t.Errorf("got %q", got)
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -9,17 +8,15 @@ import (
 	"os"
 
 	"github.com/leaderrun/leaderrun/cmd/options"
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
-	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/window"
 )
 
 // config returns what the options say about a run.
-func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config, err error) {
-	c = runner.Config{
+func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Options, err error) {
+	c = runner.Options{
 		Lock:           s.opt.Lock,
 		Backend:        known.Redact(backend),
 		Store:          store(backend, os.Environ()),
@@ -44,7 +41,6 @@ func (s *session) config(backend *url.URL, logger *slog.Logger) (c runner.Config
 		Rejoin:   s.opt.Rejoin,
 		NoResign: s.opt.NoResign,
 		Strict:   s.opt.Takeover.Value == "strict",
-		Starter:  s.starters(),
 		Logger:   logger,
 	}
 	if s.opt.Wait.Given {
@@ -102,32 +98,4 @@ func (s *session) hooks() (runner.Hooks, error) {
 		}
 	}
 	return hooks, nil
-}
-
-// open opens the lock, or one of its slots.
-func (s *session) open(ctx context.Context, backend *url.URL, logger *slog.Logger, runID string, waiting func(locks.Waiting)) (locks.Lock, error) {
-	o := locks.Options{
-		Name:           s.opt.Lock,
-		Holder:         s.opt.ID,
-		TTL:            s.opt.TTL.D,
-		ConnectTimeout: s.opt.ConnectTimeout.D,
-		Version:        s.env.Version,
-		RunID:          runID,
-		Priority:       s.opt.Priority.N,
-		NoResign:       s.opt.NoResign,
-		Advertise:      s.opt.Advertise,
-		Logger:         logger,
-		Waiting:        waiting,
-	}
-	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
-		return s.env.Registry.Open(ctx, backend, o)
-	}
-	if !s.opt.Slots.Given {
-		return open(ctx, o)
-	}
-	lock, err := slots.Open(ctx, s.opt.Slots.N, open, o)
-	if err != nil {
-		return nil, err // and not a nil *slots.Lock in an interface
-	}
-	return lock, nil
 }

@@ -27,6 +27,8 @@ const metricsEnd = time.Second
 // An exporter reports the run to leaderrun-monitor. It never blocks. A nil exporter, for a
 // run without metrics, does nothing.
 type exporter struct {
+	runner.Unobserved
+
 	monitor *helper.Monitor
 	sink    *output.Sink
 	log     *slog.Logger
@@ -72,9 +74,6 @@ func (e *exporter) watch() {
 }
 
 func (e *exporter) tell(l feed.Line) {
-	if e == nil {
-		return
-	}
 	l.At = clock.Boot{}.Now()
 	line, err := json.Marshal(l)
 	if err != nil { // a time beyond the year 9999
@@ -83,11 +82,13 @@ func (e *exporter) tell(l feed.Line) {
 	_, _ = e.sink.Write(append(line, '\n'))
 }
 
-func (e *exporter) event(ev event.Event) {
+// Event implements [runner.Observer].
+func (e *exporter) Event(ev event.Event) {
 	e.tell(feed.Line{Event: &ev, Deadline: ev.Deadline})
 }
 
-func (e *exporter) renewed(r keepalive.Renewal) {
+// Renewed implements [runner.Observer].
+func (e *exporter) Renewed(r keepalive.Renewal) {
 	renewal := &feed.Renewal{Took: r.Done.Sub(r.Sent), Left: r.Left}
 	if r.Err != nil {
 		renewal.Class = runner.ClassOf(r.Err)
@@ -95,29 +96,18 @@ func (e *exporter) renewed(r keepalive.Renewal) {
 	e.tell(feed.Line{Renewal: renewal, Deadline: r.Deadline})
 }
 
-func (e *exporter) waiting(w locks.Waiting) {
+// Waiting implements [runner.Observer].
+func (e *exporter) Waiting(w locks.Waiting) {
 	e.tell(feed.Line{Waiting: &feed.Waiting{Holder: locks.Printable(w.Status.Holder), Advertise: locks.Printable(w.Status.Advertise), Position: w.Position}})
 }
 
-// alive returns runner.Config.Heartbeat: it does what service does, which is nil without a
-// service manager, and reports to leaderrun-monitor.
-func (e *exporter) alive(service func(heartbeat.Stage) time.Duration) func(heartbeat.Stage) time.Duration {
-	if e == nil || !e.listens {
-		return service
+// Heartbeat reports to leaderrun-monitor that we are well.
+func (e *exporter) Heartbeat(stage heartbeat.Stage) time.Duration {
+	if !e.listens || stage == heartbeat.Over {
+		return 0
 	}
-	return func(stage heartbeat.Stage) time.Duration {
-		pause := feed.AlivePeriod
-		if service != nil {
-			if p := service(stage); p > 0 {
-				pause = min(pause, p)
-			}
-		}
-		if stage == heartbeat.Over {
-			return 0
-		}
-		e.tell(feed.Line{Alive: true})
-		return pause
-	}
+	e.tell(feed.Line{Alive: true})
+	return feed.AlivePeriod
 }
 
 // is reports whether a process is the program.

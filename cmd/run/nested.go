@@ -41,6 +41,9 @@ const askLimit = time.Second
 
 // A nest is what we know of the enclosing leaderruns.
 type nest struct {
+	runner.Unobserved
+
+	lock  string        // the name of ours
 	store string        // which store our lock is in; "" means that we cannot tell
 	inner int           // the process id of the innermost leaderrun
 	links []socket.Link // those whose lock has our lock's name, from the inside out
@@ -52,7 +55,7 @@ type nest struct {
 }
 
 func (s *session) nest(backend *url.URL, r *options.Request, logger *slog.Logger) *nest {
-	n := &nest{store: store(backend, os.Environ()), log: logger}
+	n := &nest{lock: s.opt.Lock, store: store(backend, os.Environ()), log: logger}
 	n.refuse, n.warn = s.ineffective(r)
 	for link, err := range socket.Chain(os.Getenv("LEADERRUN_SOCKET"), askLimit) {
 		n.silent = err
@@ -69,9 +72,9 @@ func (s *session) nest(backend *url.URL, r *options.Request, logger *slog.Logger
 	return n
 }
 
-// waiting warns if the lock for which we wait is probably that of our job.
-func (n *nest) waiting(lock string, w locks.Waiting) {
-	if n.silent != nil && lock == os.Getenv("LEADERRUN_LOCK_NAME") && w.Status.Holder == os.Getenv("LEADERRUN_HOLDER") {
+// Waiting warns if the lock for which we wait is probably that of our job.
+func (n *nest) Waiting(w locks.Waiting) {
+	if n.silent != nil && n.lock == os.Getenv("LEADERRUN_LOCK_NAME") && w.Status.Holder == os.Getenv("LEADERRUN_HOLDER") {
 		n.said.Do(func() {
 			n.log.Warn("LEADERRUN_SOCKET does not answer; inside the job of this lock, this run waits for itself", "err", n.silent)
 		})
@@ -96,18 +99,6 @@ func (n *nest) inStore() (socket.Link, bool) {
 // holder returns the link that a store says is the holder.
 func (n *nest) holder(s locks.Status) (socket.Link, bool) {
 	return n.find(func(l socket.Link) bool { return isHolder(l.Answer, s) })
-}
-
-// holds returns a function that reports whether a link is the holder, or nil if there are
-// no links.
-func (n *nest) holds() func(locks.Status) bool {
-	if len(n.links) == 0 {
-		return nil
-	}
-	return func(s locks.Status) bool {
-		_, ok := n.holder(s)
-		return ok
-	}
 }
 
 // isHolder reports whether a status is certainly about the lock of an answer.

@@ -20,7 +20,6 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
-	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/locks/program/isolate"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
@@ -161,7 +160,7 @@ func (s *session) notRun(err error) {
 	if unopened != nil {
 		return // err is what counts
 	}
-	events.Write(event.Event{
+	events.Event(event.Event{
 		Version: event.Version, Time: s.env.Now(), Kind: event.NotRun, Lock: s.opt.Lock, ID: cmp.Or(s.opt.ID, env.NewID()), RunID: newRunID(),
 		Class: runner.ClassOf(err), Reason: err.Error(),
 	})
@@ -264,43 +263,12 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 
 	c.Command = command
 	c.Command.Env = notify.JobEnvironment(command.Env)
-	c.Open = func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
-		lock, err := s.open(ctx, backend, logger, c.RunID, waiting)
-		if err == nil && !locks.IsPermanent(lock) { // a death without a release would cost a ttl
-			<-signals.ready
-		}
-		return lock, err
-	}
 	c.Signals = signals.caught
-	c.Terminal = signals.terminal
-	c.Outer = nested.holds()
-	c.Heartbeat = metrics.alive(service.alive())
-	c.NotOfJob = metrics.is
-	c.Events = func(e event.Event) {
-		events.Write(e)
-		service.event(e)
-		s.env.Console.Event(e)
-		trace.Event(e)
-		metrics.event(e)
-		if e.Kind == event.Rejoining {
-			line.Again()
-		}
-	}
-	c.Renewed = func(r keepalive.Renewal) {
-		trace.Renewed(r)
-		metrics.renewed(r)
-	}
-	c.Waiting = func(w locks.Waiting) {
-		signals.rest()
-		nested.waiting(s.opt.Lock, w)
-		metrics.waiting(w)
-		line.Show(w)
-	}
-	c.CampaignEnded = func() {
-		signals.rest()
-		<-signals.ready
-		line.Wipe()
+	h := &host{session: s, backend: backend, runID: c.RunID, log: logger, signals: signals, nested: nested, metrics: metrics}
+	all := runner.Observers{signals, nested, events, service, s.env.Console, trace, line}
+	if metrics != nil {
+		all = append(all, metrics)
 	}
 	s.reported = true
-	return runner.Run(context.Background(), c)
+	return runner.Run(context.Background(), h, all, c)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/notify"
@@ -44,6 +45,8 @@ const (
 
 // A service is a run as its service manager sees it.
 type service struct {
+	runner.Unobserved
+
 	manager *notify.Manager // nil: there is none
 	lock    string
 	lasts   bool // we may go on after the end of a job
@@ -63,8 +66,8 @@ func newService(v *options.Values, logger *slog.Logger) *service {
 	return s
 }
 
-// event reports a transition to the manager.
-func (s *service) event(e event.Event) {
+// Event reports a transition to the manager.
+func (s *service) Event(e event.Event) {
 	if s.manager == nil || e.Hook != "" {
 		return
 	}
@@ -121,28 +124,24 @@ func (s *service) end(status string) {
 	}
 }
 
-// alive returns what is runner.Config.Heartbeat.
-func (s *service) alive() func(heartbeat.Stage) time.Duration {
+// Heartbeat implements [runner.Observer].
+func (s *service) Heartbeat(stage heartbeat.Stage) time.Duration {
 	if s.manager == nil {
-		return nil
+		return 0
 	}
-	return func(stage heartbeat.Stage) time.Duration {
-		switch stage {
-		case heartbeat.Waiting, heartbeat.Leading:
-			s.mu.Lock()
-			active := s.active
-			s.mu.Unlock()
-			if active { // an extension would apply to something else
-				return s.ping(0)
-			}
-			return s.ping(extendEvery, extend(extendBy))
-		case heartbeat.Stopping:
-			return 0
-		default:
-			s.end(status("stopping: the job has ended"))
-			return 0
+	switch stage {
+	case heartbeat.Waiting, heartbeat.Leading:
+		s.mu.Lock()
+		active := s.active
+		s.mu.Unlock()
+		if active { // an extension would apply to something else
+			return s.ping(0)
 		}
+		return s.ping(extendEvery, extend(extendBy))
+	case heartbeat.Over:
+		s.end(status("stopping: the job has ended"))
 	}
+	return 0
 }
 
 // ping sends a state and feeds the watchdog. It returns the time until the next ping: the

@@ -73,7 +73,7 @@ func TestServiceMessages(t *testing.T) {
 			t.Parallel()
 			s, received := testService(t)
 			for _, e := range test.events {
-				s.event(e)
+				s.Event(e)
 			}
 			if got := received(); !slices.Equal(got, test.want) {
 				t.Errorf("got\n\t%q\nwant\n\t%q", got, test.want)
@@ -106,7 +106,7 @@ func TestServiceAlive(t *testing.T) {
 	for _, test := range tests {
 		s, received := testService(t, test.env)
 		s.active = test.active
-		if got := s.alive()(test.stage); got != test.every {
+		if got := s.Heartbeat(test.stage); got != test.every {
 			t.Errorf("%q, stage %d: again after %v, want %v", test.env, test.stage, got, test.every)
 		}
 		if got := received(); !slices.Equal(got, test.want) {
@@ -122,7 +122,7 @@ func TestServicePingsAgain(t *testing.T) {
 	s, _ := testService(t, "WATCHDOG_USEC=10000000")
 	for s.manager.Ping("FILL=1") {
 	}
-	if got := s.alive()(heartbeat.Leading); got != time.Second {
+	if got := s.Heartbeat(heartbeat.Leading); got != time.Second {
 		t.Errorf("again after %v, want 1s", got)
 	}
 }
@@ -131,19 +131,19 @@ func TestServicePingsAgain(t *testing.T) {
 func TestServiceStopsOnce(t *testing.T) {
 	t.Parallel()
 	s, received := testService(t)
-	s.event(event.Event{Kind: event.Killed, Reason: "the lease is lost"})
-	s.alive()(heartbeat.Over)
+	s.Event(event.Event{Kind: event.Killed, Reason: "the lease is lost"})
+	s.Heartbeat(heartbeat.Over)
 	if got, want := received(), []string{"STATUS=stopping: the lease is lost | STOPPING=1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// TestNoService: without a service manager there is nothing to do, not even a timer.
+// TestNoService: without a service manager there is nothing to do, and no further call.
 func TestNoService(t *testing.T) {
 	t.Parallel()
 	s := &service{}
-	s.event(event.Event{Kind: event.Started})
-	if s.alive() != nil {
-		t.Error("the runner would call alive")
+	s.Event(event.Event{Kind: event.Started})
+	if pause := s.Heartbeat(heartbeat.Waiting); pause != 0 {
+		t.Errorf("the runner would call Heartbeat again after %v", pause)
 	}
 }

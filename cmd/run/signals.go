@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/cmd/env"
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/signals"
 	"github.com/leaderrun/leaderrun/runner/terminal"
@@ -26,6 +27,8 @@ import (
 // only the signals are caught that end us or that a job may wait for, and the runtime drops
 // the others.
 type listener struct {
+	runner.Unobserved
+
 	caught chan os.Signal
 	ready  chan struct{} // closed when the first signals are caught
 	once   sync.Once
@@ -42,8 +45,14 @@ func listen() *listener {
 	return l
 }
 
-// rest begins to catch the other signals. It does not block.
-func (l *listener) rest() { go l.once.Do(l.catchRest) }
+// Waiting begins to catch the other signals.
+func (l *listener) Waiting(locks.Waiting) { go l.once.Do(l.catchRest) }
+
+// CampaignEnded does the same, and waits until the first signals are caught.
+func (l *listener) CampaignEnded() {
+	go l.once.Do(l.catchRest)
+	<-l.ready
+}
 
 func (l *listener) catchRest() {
 	var others []os.Signal

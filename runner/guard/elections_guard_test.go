@@ -8,7 +8,7 @@ import (
 )
 
 // starter starts a guard.
-func (l *leaderrun) starter() (proc.Starter, error) {
+func (l *leaderrun) Starter() (proc.Starter, error) {
 	if !l.gate() {
 		return nil, errDead
 	}

@@ -24,7 +24,7 @@ type handle struct {
 
 var errDead = errors.New("this leaderrun is dead")
 
-func (l *leaderrun) open(_ context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
+func (l *leaderrun) Open(_ context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	l.host.campaigns++

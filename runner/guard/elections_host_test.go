@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/event"
@@ -95,7 +96,7 @@ func (h *node) live() {
 		h.w.note(h.id, "leaderrun starts", int64(n))
 		h.w.mu.Unlock()
 
-		_, err := runner.Run(l.ctx, l.config())
+		_, err := runner.Run(l.ctx, l, l, l.options())
 		l.end() // the system closes the files of a process at its end
 
 		h.w.mu.Lock()
@@ -117,6 +118,7 @@ func text(err error) string {
 
 // A leaderrun is one process of it.
 type leaderrun struct {
+	runner.Unobserved
 	*process
 	ctx     context.Context
 	end     context.CancelFunc
@@ -138,19 +140,16 @@ func newLeaderrun(h *node) *leaderrun {
 	return l
 }
 
-func (l *leaderrun) config() runner.Config {
-	return runner.Config{
+func (l *leaderrun) options() runner.Options {
+	return runner.Options{
 		Command: proc.Command{Path: "/bin/job", Args: []string{"job"}},
 		Lock:    "elections", Backend: "model://store", Holder: "host",
-		Open:           l.open,
 		ConnectTimeout: 5 * time.Second,
 		Timing:         l.w.timing,
 		Signal:         syscall.SIGTERM,
 		Signals:        l.signals,
-		Starter:        l.starter,
 		Clock:          l,
 		Logger:         slog.New(slog.DiscardHandler),
-		Events:         l.event,
 		Rejoin:         l.w.jittery,
 		Restart:        runner.Restart{OnFailure: l.w.jittery, Delay: 100 * time.Millisecond, MaxDelay: time.Second},
 		Serve: func(answer func() socket.Answer) (*socket.Server, error) {
@@ -160,7 +159,8 @@ func (l *leaderrun) config() runner.Config {
 	}
 }
 
-func (l *leaderrun) event(e event.Event) {
+// Event implements runner.Observer.
+func (l *leaderrun) Event(e event.Event) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	if e.Kind == event.Acquired {
@@ -170,3 +170,7 @@ func (l *leaderrun) event(e event.Event) {
 		l.w.note(l.host.id, "lost: "+e.Reason, int64(e.Token))
 	}
 }
+
+func (l *leaderrun) NotOfJob(int) bool         { return false }
+func (l *leaderrun) IsOuter(locks.Status) bool { return false }
+func (l *leaderrun) Terminal() runner.Terminal { return nil }

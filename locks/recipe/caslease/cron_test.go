@@ -67,25 +67,39 @@ func (j *job) Kill() error                     { return errors.New("it is not to
 func (j *job) Signal(os.Signal) error          { return nil }
 func (j *job) Stop(os.Signal) error            { return nil }
 
+// A host starts one job.
+type host struct {
+	open func(context.Context, func(locks.Waiting)) (locks.Lock, error)
+	job  *job
+}
+
+func (h *host) Open(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
+	return h.open(ctx, waiting)
+}
+func (h *host) Starter() (proc.Starter, error) { return h.job, nil }
+func (h *host) NotOfJob(int) bool              { return false }
+func (h *host) IsOuter(locks.Status) bool      { return false }
+func (h *host) Terminal() runner.Terminal      { return nil }
+
 // cron is a run of leaderrun --nonblock, as cron starts it.
-func (s *sim) cron(host string, n int, ran func()) error {
+func (s *sim) cron(at string, n int, ran func()) error {
 	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
-		return caslease.New(s.client(host, "p"), s.traits(), o), nil
+		return caslease.New(s.client(at, "p"), s.traits(), o), nil
 	}
-	_, err := runner.Run(context.Background(), runner.Config{
-		Lock: lockName, Backend: "sim://", Holder: host, Try: true, ConnectTimeout: 5 * time.Second,
-		Open: func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
-			o := options(host)
+	h := &host{
+		open: func(ctx context.Context, waiting func(locks.Waiting)) (locks.Lock, error) {
+			o := options(at)
 			o.Waiting = waiting
 			if n > 0 {
 				return slots.Open(ctx, n, open, o)
 			}
 			return open(ctx, o)
 		},
+		job: &job{exited: make(chan struct{}), ran: ran, takes: 3 * time.Second},
+	}
+	_, err := runner.Run(context.Background(), h, runner.Unobserved{}, runner.Options{
+		Lock: lockName, Backend: "sim://", Holder: at, Try: true, ConnectTimeout: 5 * time.Second,
 		Timing: timing.New(options("").TTL, timing.KillAfter), Signal: syscall.SIGTERM, Clock: clock.Bubble{}, Logger: slog.New(slog.DiscardHandler),
-		Starter: func() (proc.Starter, error) {
-			return &job{exited: make(chan struct{}), ran: ran, takes: 3 * time.Second}, nil
-		},
 		Serve: func(func() socket.Answer) (*socket.Server, error) { return nil, errors.New("no socket") },
 	})
 	return err
