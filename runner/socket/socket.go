@@ -39,7 +39,7 @@ import (
 // An Answer says what the job runs under.
 type Answer struct {
 	Lock   string `json:"lock"`
-	Store  string `json:"store,omitempty"` // see runner.Config
+	Store  string `json:"store,omitempty"` // see runner.Options
 	Holder string `json:"holder"`
 	Token  uint64 `json:"token"`
 	Slot   int    `json:"slot,omitempty"`   // 0: the lock has no slots
