@@ -11,16 +11,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// cancelledWaiter checks that a cancelled waiter leaves the queue without a trace. Its
-// handle may campaign again.
+// cancelledWaiter checks that a cancelled waiter leaves the queue without a trace.
 func cancelledWaiter(e *env) {
 	a := e.open("holder")
 	a.hold()
 	stop := a.keep()
 	before := e.leftovers()
-	b := e.open("waiter")
 	for range 2 {
-		c := b.campaign()
+		c := e.open("waiter").campaign()
 		c.queued()
 		c.cancel()
 		c.ended(e.prompt)
@@ -38,10 +36,6 @@ func cancelledWaiter(e *env) {
 	last.won(e.undo() + e.c.Polling)
 	last.k.release()
 	e.free()
-	if _, err := b.try(); err != nil {
-		e.Errorf("the cancelled handle when the lock is free: %v", err)
-	}
-	b.release()
 	e.clean()
 }
 
@@ -110,10 +104,12 @@ func contextAlreadyEnded(e *env) {
 			e.Errorf("%s with an ended context took %v", what, took)
 		}
 	}
-	k := e.open("holder")
-	check("Acquire", func() error { _, err := k.Acquire(ended, false); return err })
-	check("Acquire with try", func() error { _, err := k.Acquire(ended, true); return err })
+	for what, try := range map[string]bool{"Acquire": false, "Acquire with try": true} {
+		k := e.open("late")
+		check(what, func() error { _, err := k.Acquire(ended, try); return err })
+	}
 	e.clean()
+	k := e.open("holder")
 	k.hold()
 	if e.c.TTL > 0 {
 		check("Renew", func() error { return k.Renew(ended) })

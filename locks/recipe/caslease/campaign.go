@@ -2,6 +2,7 @@ package caslease
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -12,13 +13,16 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A campaign is one Acquire. It reads the cell, takes the lock if that is possible, and
+// A campaign is that of a handle. It reads the cell, takes the lock if that is possible, and
 // otherwise waits and reads again. Waiters only read: they leave nothing in the store, and
-// there is no order among them.
+// there is no order among them. A try that was refused may be repeated, and knows what earlier
+// ones have seen.
 type campaign struct {
 	lock     *Lock
-	history  *history
+	observer observer
+	doubt    doubt
 	answers  *answers.Answers
+	attempts int // to write a term
 	try      bool
 	pause    backoff.Backoff // between reads that fail, at first
 	outage   backoff.Backoff // between those that fail while we wait
@@ -30,8 +34,16 @@ type campaign struct {
 	failing  clock.Instant // when writes began to fail for a reason that may pass; 0: they do not
 }
 
+func newCampaign(l *Lock) *campaign {
+	return &campaign{
+		lock: l, observer: observer{traits: l.traits}, answers: answers.New(l.traits.Clock, l.ttl, l.o.ConnectTimeout),
+		pause: newBackoff(), retry: newBackoff(), outage: newOutage(),
+	}
+}
+
 // run returns the term once the lock is ours.
-func (c *campaign) run(ctx context.Context) (*term, error) {
+func (c *campaign) run(ctx context.Context, try bool) (*term, error) {
+	c.try, c.dirty, c.failing = try, false, 0
 	defer c.lock.setWaiting(false)
 	v, err := c.firstLook(ctx)
 	for err == nil {
@@ -63,9 +75,9 @@ func (c *campaign) left(v *view) (left time.Duration, by Expiry) {
 	case !v.exists(), v.state.Is == free:
 		return 0, ByWatching
 	case c.lock.wrote(v): // an attempt of our own that failed: nobody relies on it
-		return c.history.doubt.left(v, c.lock.traits), ByWatching
+		return c.doubt.left(v, c.lock.traits), ByWatching
 	}
-	return c.history.observer.left(v)
+	return c.observer.left(v)
 }
 
 // wrote reports whether an attempt of this handle made the term in a view.
@@ -75,7 +87,7 @@ func (l *Lock) wrote(v *view) bool { return strings.HasPrefix(v.state.Nonce, l.i
 func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view, error) {
 	heldBy := &locks.HeldError{Status: v.status()}
 	if c.lock.wrote(v) {
-		heldBy.Status = c.history.doubt.before.status()
+		heldBy.Status = c.doubt.before.status()
 	} else if v.present().Left < 0 || c.lock.traits.Expiry == ByClock && v.Updated.IsZero() {
 		heldBy.Status.Confirm = left // a holder that lives writes soon after a restart of the server
 	}
@@ -173,14 +185,15 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 // returns neither a term nor an error if the caller should look again.
 func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) {
 	l := c.lock
-	t := l.newTerm(v)
+	c.attempts++
+	t := l.newTerm(v, fmt.Sprintf("%s.%d", l.id, c.attempts))
 	if !l.wrote(v) {
-		c.history.doubt = doubt{}
+		c.doubt = doubt{}
 	}
 	var minAge time.Duration
 	switch by {
 	case ByStamps:
-		c.history.doubt.begin(v, t)
+		c.doubt.begin(v, t)
 	case ByClock:
 		minAge = l.traits.minAge(v)
 	}
@@ -199,7 +212,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 	case after == nil: // it had no effect, or too long ago
 		return nil, c.again(ctx, why, backoffMin)
 	}
-	if left := c.history.doubt.left(after, l.traits); left > 0 {
+	if left := c.doubt.left(after, l.traits); left > 0 {
 		l.log.Warn("a clock between here and the store is wrong; the previous lease has not ended", "left", left)
 		return nil, nil
 	}

@@ -74,7 +74,7 @@ func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	f.own = own
-	return own.known(own.term), nil
+	return own.term.known(), nil
 }
 
 // remove deletes a cell as it is in a view, if it exists. If the view is nil, remove first

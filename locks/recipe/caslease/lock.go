@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -38,25 +37,19 @@ type Lock struct {
 	said    string      // the last request that we have sent; see EncodeText
 	workers *workers.Workers
 
-	history history // used only by Acquire
+	campaign *campaign // used only by Acquire
 
-	mu       sync.Mutex
-	attempts int                  // number of nonces that were made
-	pending  context.CancelFunc   // ends the Acquire under way; nil: there is none
-	viewed   map[string]*observer // by Inspect and List, by the lock's name
-	waiting  bool                 // Acquire waits, and no write of its own is under way
-	term     *term                // what was granted; nil: nothing yet
-	final    error                // why the handle cannot be used any longer; nil: it can
+	mu      sync.Mutex
+	pending context.CancelFunc   // ends the Acquire under way; nil: there is none
+	viewed  map[string]*observer // by Inspect and List, by the lock's name
+	waiting bool                 // Acquire waits, and no write of its own is under way
+	term    *term                // what was granted; nil: nothing yet
+	final   error                // why the handle cannot be used any longer; nil: it can
 
 	renewing       chan struct{} // closed when the renewal under way has ended; nil: there is none
 	polling        bool          // a read of requests is under way
 	requestsDenied bool          // we are not allowed to read requests
-}
-
-// A history is what the campaigns of a handle have seen, which later ones need.
-type history struct {
-	observer observer
-	doubt    doubt
+	delivered      string        // the nonce of the last request that was
 }
 
 // New makes a handle on the lock that o names, without contacting the store. The handle
@@ -75,7 +68,7 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 		l.log = slog.New(slog.DiscardHandler)
 	}
 	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
-	l.history.observer.traits = l.traits
+	l.campaign = newCampaign(l)
 	l.watching.init(s)
 	return l
 }
@@ -93,9 +86,8 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		return locks.Grant{}, l.fail(ctx, "acquire", err)
 	}
 	defer end()
-	c := &campaign{lock: l, history: &l.history, try: try, pause: newBackoff(), retry: newBackoff(), outage: newOutage()}
-	c.answers = answers.New(l.traits.Clock, l.ttl, l.o.ConnectTimeout)
-	t, err := c.run(bounded)
+	c := l.campaign
+	t, err := c.run(bounded, try)
 	if err == nil {
 		err = l.adopt(t)
 		c.dirty = err != nil

@@ -84,12 +84,10 @@ func (l *Lock) setRecordOnce(ctx context.Context, t *term, text []byte) error {
 	if err := l.mayWrite(t, sent); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	t.wrote = sent // the next renewal keeps its distance: see paced
-	l.mu.Unlock()
+	t.writes(sent) // the next renewal keeps its distance: see paced
 	v, err := l.rewrite(ctx, at, Value{Record: text})
 	if err == nil || l.stale(err) {
-		l.note(t, at, v, 0)
+		t.note(at, v, 0)
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 		return nil
 	}
 	if err == nil || l.stale(err) {
-		l.note(t, at, v, 0)
+		t.note(at, v, 0)
 	}
 	return err
 }

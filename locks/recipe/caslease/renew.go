@@ -32,13 +32,13 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 			err = l.traits.checkRenewed(v, at)
 		}
 		if err == nil {
-			l.note(t, at, v, sent)
+			t.note(at, v, sent)
 			return l.why()
 		}
 		if !l.stale(err) {
 			return err
 		}
-		l.note(t, at, nil, 0)
+		t.note(at, nil, 0)
 	}
 	return fmt.Errorf("the %s is being changed by someone else all the time", l.traits.Cell)
 }
@@ -47,10 +47,8 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 // leaves time for that and for a request. That write was the acquire (shortly before it,
 // somebody may have written a release) or one of the record.
 func (l *Lock) paced(ctx context.Context, t *term) error {
-	l.mu.Lock()
 	pace := l.traits.Pace
-	d := pace - l.now().Sub(t.wrote)
-	l.mu.Unlock()
+	d := pace - t.sinceWrite(l.now())
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d+pace/2 {
 		return nil
 	}

@@ -116,14 +116,14 @@ func (l *Lock) gotRequests(t *term, v *view, err error) {
 // received yet.
 func (l *Lock) deliver(t *term, value string) {
 	var r request
-	if len(value) > MaxRead || json.Unmarshal([]byte(value), &r) != nil || r.Token != t.state.Token || r.Nonce == t.lastRequest {
+	if len(value) > MaxRead || json.Unmarshal([]byte(value), &r) != nil || r.Token != t.state.Token || r.Nonce == l.delivered {
 		return
 	}
 	text, ok := DecodeText(r.Text)
 	if !ok {
 		return
 	}
-	t.lastRequest = r.Nonce
+	l.delivered = r.Nonce
 	workers.Replace(l.asked, text)
 }
 

@@ -41,7 +41,7 @@ func (c *campaign) undo(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	v, err := l.read(ctx, Lease)
-	if err == nil && v.exists() && v.unreadable == nil && v.state.Is == held && l.wrote(v) && c.history.doubt.left(v, l.traits) <= 0 {
+	if err == nil && v.exists() && v.unreadable == nil && v.state.Is == held && l.wrote(v) && c.doubt.left(v, l.traits) <= 0 {
 		_, err = l.swap(ctx, Lease, v, Value{State: v.state.freed().encode()})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -2,7 +2,8 @@ package caslease
 
 import (
 	"context"
-	"fmt"
+	"sync"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
@@ -13,19 +14,14 @@ type term struct {
 	state state
 	clean bool // the previous holder released the lock
 
-	// Guarded by Lock.mu.
-	last        *view         // of the cell; nil: it has changed since we last saw it
-	sent        clock.Instant // when the last write that certainly restarted the lease was sent
-	wrote       clock.Instant // when the last write that was not a renewal was sent
-	lastRequest string        // the nonce of the last request that was delivered
+	mu    sync.Mutex
+	last  *view         // of the cell; nil: it has changed since we last saw it
+	sent  clock.Instant // when the last write that certainly restarted the lease was sent
+	wrote clock.Instant // when the last write that was not a renewal was sent
 }
 
 // newTerm returns the term that would follow the one in a view.
-func (l *Lock) newTerm(v *view) *term {
-	l.mu.Lock()
-	l.attempts++
-	nonce := fmt.Sprintf("%s.%d", l.id, l.attempts)
-	l.mu.Unlock()
+func (l *Lock) newTerm(v *view, nonce string) *term {
 	var token uint64 // of the first term of a cell: only the answer has it
 	if v.exists() {
 		token = v.token() + 1
@@ -54,7 +50,7 @@ func (l *Lock) mayWrite(t *term, now clock.Instant) error {
 	if why := l.why(); why != nil { // first, so that a release of ours is not taken for a loss
 		return why
 	}
-	if expired(l.leaseSent(t), now, l.ttl) { // somebody may have led since
+	if expired(t.leaseSent(), now, l.ttl) { // somebody may have led since
 		return l.lose(errExpired)
 	}
 	return nil
@@ -63,21 +59,22 @@ func (l *Lock) mayWrite(t *term, now clock.Instant) error {
 // current returns the cell as we know it, or reads it if we do not. If the term is no longer
 // ours, it is lost.
 func (l *Lock) current(ctx context.Context, t *term) (*view, error) {
-	if last := l.known(t); last != nil {
+	if last := t.known(); last != nil {
 		return last, nil
 	}
 	return l.check(ctx, t)
 }
 
-func (l *Lock) known(t *term) *view {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// known returns the cell as we know it, or nil.
+func (t *term) known() *view {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return t.last
 }
 
 // check reads the cell. If the term is no longer ours, it is lost.
 func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
-	was := l.known(t)
+	was := t.known()
 	v, err := l.read(ctx, Lease)
 	if err != nil {
 		return nil, err
@@ -97,7 +94,7 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 	case l.traits.Expiry == ByLease && !v.Leased:
 		return nil, l.lose(errEnded)
 	}
-	l.note(t, was, v, 0)
+	t.note(was, v, 0)
 	return v, nil
 }
 
@@ -117,9 +114,9 @@ func (l *Lock) lose(why error) error {
 // note notes how the cell is now, which was as in the view was before, and when the renewal
 // that made it so was sent; 0: it was no renewal. If we know another view by now, this
 // answer came late, and the other one stays.
-func (l *Lock) note(t *term, was, v *view, sent clock.Instant) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (t *term) note(was, v *view, sent clock.Instant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.sent = max(t.sent, sent)
 	if t.last == was {
 		t.last = v
@@ -127,8 +124,22 @@ func (l *Lock) note(t *term, was, v *view, sent clock.Instant) {
 }
 
 // leaseSent returns when the last write that certainly restarted the lease was sent.
-func (l *Lock) leaseSent(t *term) clock.Instant {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (t *term) leaseSent() clock.Instant {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return t.sent
+}
+
+// writes notes that a write that is no renewal is sent.
+func (t *term) writes(sent clock.Instant) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wrote = sent
+}
+
+// sinceWrite returns how long ago the last such write was.
+func (t *term) sinceWrite(now clock.Instant) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return now.Sub(t.wrote)
 }

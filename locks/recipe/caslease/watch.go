@@ -2,6 +2,7 @@ package caslease
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 
 // A watching is a handle's watch for changes.
 type watching struct {
-	watcher Watcher       // nil: the store reports no changes
-	started bool          // guarded by Lock.mu
+	watcher Watcher // nil: the store reports no changes
+	once    sync.Once
 	active  atomic.Bool   // changes are being reported at the moment
 	changes chan struct{} // has room for one: something may have changed
 	answers chan struct{} // has room for one: the store has answered a request
@@ -47,21 +48,14 @@ func (w *watching) sleep(ctx context.Context, d time.Duration) error {
 // startWatch starts the watch, unless it has been started, and reports whether changes are
 // already being reported.
 func (l *Lock) startWatch() (active bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.startWatchOnce()
-	return l.watching.active.Load()
-}
-
-// startWatchOnce starts the watch, unless it has been started. It is called with mu held.
-func (l *Lock) startWatchOnce() {
-	if l.watching.watcher == nil || l.watching.started || l.final != nil {
-		return
+	if l.watching.watcher != nil {
+		l.watching.once.Do(func() {
+			_ = l.workers.Go(func(ctx context.Context) {
+				l.follow(ctx, l.o.Name, nil, l.watching.changes, &l.watching.active, l.watching.answers)
+			})
+		})
 	}
-	l.watching.started = true
-	_ = l.workers.Go(func(ctx context.Context) {
-		l.follow(ctx, l.o.Name, nil, l.watching.changes, &l.watching.active, l.watching.answers)
-	})
+	return l.watching.active.Load()
 }
 
 // follow passes the changes that the store reports on to a channel, and sends a value also
@@ -117,7 +111,7 @@ func (l *Lock) watchTerm(t *term) {
 	if l.watching.watcher == nil {
 		return
 	}
-	l.startWatchOnce()
+	l.startWatch()
 	_ = l.workers.Go(func(ctx context.Context) {
 		for {
 			select {
