@@ -80,9 +80,7 @@ func (n notingCredentials) ClientHandshake(ctx context.Context, authority string
 		return nil, nil, err
 	}
 	c := &connection{Conn: conn, raw: raw, of: n.connections, begun: time.Now()}
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.of.all[c.ends()] = c
+	n.connections.add(c)
 	return c, info, nil
 }
 
@@ -103,14 +101,24 @@ func (c *connection) Read(p []byte) (int, error) {
 }
 
 func (c *connection) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.all, c.ends())
-	c.keep()
-	c.of.mu.Unlock()
+	c.of.remove(c)
 	return c.Conn.Close() // that of TLS may take a while
 }
 
-// keep is called with of.mu held.
+func (cs *connections) add(c *connection) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.all[c.ends()] = c
+}
+
+func (cs *connections) remove(c *connection) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	delete(cs.all, c.ends())
+	c.keep()
+}
+
+// keep is called with the mutex of its connections held.
 func (c *connection) keep() {
 	if c.drop != nil {
 		c.drop.Stop()

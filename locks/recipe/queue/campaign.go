@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -12,9 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
-// A Campaign is one Acquire, and the term that follows if it is granted. It makes one
-// entry, and is over when the entry was given up, failed, or was lost. A handle may have
-// several campaigns, but only the last can have led.
+// A Campaign is an Acquire, and the term that follows if it is granted. It makes one entry,
+// and is over when the entry was given up, failed, or was lost. A handle has one campaign,
+// except that each repetition of a try that was refused is another.
 type Campaign struct {
 	lock    *Lock
 	entry   Entry
@@ -27,7 +28,7 @@ type Campaign struct {
 	placed  bool          // the entry waits in the queue; only Acquire's goroutine uses it
 	waited  bool          // Acquire has begun to wait
 
-	// Guarded by Lock.mu.
+	mu    sync.Mutex
 	ttl   time.Duration // of the session as granted; 0: there is none (yet)
 	token uint64        // of the entry that was granted the lock; 0: none
 	over  error         // why the campaign is over; nil: it is not
@@ -43,29 +44,29 @@ func (l *Lock) newCampaign() *Campaign {
 // Granted notes the TTL that the server granted to the session, which can be renewed from
 // then on.
 func (c *Campaign) Granted(ttl time.Duration) {
-	c.lock.mu.Lock()
-	defer c.lock.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ttl = ttl
 }
 
 // TTL returns the TTL of the session, or 0 if there is none yet.
 func (c *Campaign) TTL() time.Duration {
-	c.lock.mu.Lock()
-	defer c.lock.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.ttl
 }
 
 // Token returns the token of the entry once it was granted the lock, or 0.
 func (c *Campaign) Token() uint64 {
-	c.lock.mu.Lock()
-	defer c.lock.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.token
 }
 
 // Over returns why the campaign is over, or nil if it is not.
 func (c *Campaign) Over() error {
-	c.lock.mu.Lock()
-	defer c.lock.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.over
 }
 
@@ -119,23 +120,23 @@ func (c *Campaign) end(why error, final bool) (first bool) {
 }
 
 func (c *Campaign) note(why error, final bool) (first bool) {
-	c.lock.mu.Lock()
-	defer c.lock.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.over != nil {
 		return false
 	}
-	c.over = why
-	if final && c.lock.final == nil {
-		c.lock.final = why
+	if final {
+		c.lock.finish(why) // whoever finds the campaign over finds the reason
 	}
+	c.over = why
 	return true
 }
 
 // lead notes that our entry, which has the token, leads.
 func (c *Campaign) lead(token uint64) {
-	c.lock.mu.Lock()
+	c.mu.Lock()
 	c.token = token
-	c.lock.mu.Unlock()
+	c.mu.Unlock()
 	c.watchRequests()
 }
 

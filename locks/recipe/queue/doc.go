@@ -14,9 +14,8 @@
 // the handle cannot be used, Lost reports the reason, and the only request that is still sent
 // is the one that ends the session.
 //
-// A campaign that fails ends its session, even if the caller's context has ended. If that
-// fails, the handle tries again before its next campaign, because the old entry may stand
-// before the new one.
+// A campaign that fails ends its session, even if the caller's context has ended. A handle has
+// one campaign, but a try that was refused, which made no entry, may be repeated.
 //
 // A waiter watches only the entry just before its own. After an event it looks at the queue,
 // unless the event proves that it leads. If the watch ends, for whatever reason, this is

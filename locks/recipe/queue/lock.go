@@ -68,8 +68,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	return locks.Grant{}, l.fail(ctx, "acquire", err)
 }
 
-// begin begins a campaign, or continues that of a place that was resumed. It first tries again
-// to undo the one before, whose entry may stand before ours in the queue.
+// begin begins a campaign, or continues that of a place that was resumed.
 func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -80,9 +79,6 @@ func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 	}
 	if old != nil && old.resumed && old.Over() == nil {
 		return old, nil
-	}
-	if old != nil {
-		old.undo(ctx, undoTimeout)
 	}
 	return l.start()
 }
@@ -110,6 +106,15 @@ func (l *Lock) state() (*Campaign, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current, l.final
+}
+
+// finish notes why the handle cannot be used any longer, unless that is known.
+func (l *Lock) finish(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.final == nil {
+		l.final = why
+	}
 }
 
 // Renew implements [locks.Lock].
@@ -156,13 +161,8 @@ func (l *Lock) Lost() <-chan error { return l.lost }
 
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
-	l.mu.Lock()
-	c := l.current
-	if l.final == nil {
-		l.final = workers.ErrClosed
-	}
-	l.mu.Unlock()
-	if c != nil {
+	l.finish(workers.ErrClosed)
+	if c, _ := l.state(); c != nil {
 		c.end(workers.ErrClosed, true)
 	}
 	l.workers.End()

@@ -191,9 +191,8 @@ func TestGoneAtOnce(t *testing.T) {
 	})
 }
 
-// TestUndoneBeforeTheNext: if a campaign cannot be undone, that is a warning, and it is undone
-// before the next one.
-func TestUndoneBeforeTheNext(t *testing.T) {
+// TestCannotUndo: if a campaign cannot be undone, that is a warning, and a release tries again.
+func TestCannotUndo(t *testing.T) {
 	bubble(t, func(b *bench) {
 		holder, _ := b.hold("a")
 		ctx, cancel := context.WithCancel(b.Context())
@@ -210,9 +209,9 @@ func TestUndoneBeforeTheNext(t *testing.T) {
 			b.Errorf("renew: %v", err)
 		}
 		b.Fault(nil)
+		drive.Release(b.T, l)
 		drive.Release(b.T, holder)
-		drive.Hold(b.T, l)
-		if all := b.under(jobs, false); len(all) != 1 || !strings.Contains(all[0], "1 entries") {
+		if all := b.under(jobs, false); len(all) != 0 {
 			b.Errorf("there are %q", all)
 		}
 	})
@@ -631,6 +630,45 @@ func TestTidy(t *testing.T) {
 		if n != 1 {
 			b.Error("tidied after a loss")
 		}
+	})
+}
+
+// A losingStore is one whose entries report the end of their session, also if we have ended it.
+type losingStore struct{ queue.Store }
+
+type losing struct {
+	queue.Entry
+	c *queue.Campaign
+}
+
+func (s losingStore) NewEntry(c *queue.Campaign) (queue.Entry, error) {
+	p, err := s.Store.NewEntry(c)
+	return losing{p, c}, err
+}
+
+func (p losing) End(why error) {
+	p.Entry.End(why)
+	p.c.Lose(errGone)
+}
+
+// TestLateLoss: the session of a try that was refused ends. That is no loss, and the try may be
+// repeated.
+func TestLateLoss(t *testing.T) {
+	bubble(t, func(b *bench) {
+		holder, _ := b.hold("a")
+		o := b.options("b")
+		l := queue.New(losingStore{&client{s: b.sim, path: b.path("h"), o: o, prefix: "/p\x00", key: jobs}}, queue.Traits{}, o)
+		b.Cleanup(func() { _ = l.Close() })
+		if _, err := l.Acquire(b.Context(), true); !errors.Is(err, locks.ErrHeld) {
+			b.Errorf("acquire: %v", err)
+		}
+		select {
+		case err := <-l.Lost():
+			b.Errorf("lost: %v", err)
+		default:
+		}
+		drive.Release(b.T, holder)
+		drive.Hold(b.T, l)
 	})
 }
 
