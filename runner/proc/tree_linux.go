@@ -109,17 +109,29 @@ func (t Tree) Reap() (seen int, err error) {
 
 // each calls f for each process of the tree, parents first. With open, the process has a pidfd
 // while f runs.
+//
+// A parent may end before we have asked for its children: because a signal has reached its group
+// just before, say. They are our own then, but were not when we began. So without open, each looks
+// for more of our children until there are none. With open, which is for SIGKILL, the caller looks
+// again until nothing is left.
 func (t Tree) each(open bool, f func(process)) error {
 	kids, err := children(os.Getpid(), 0)
 	if err != nil { // before Linux 4.2, or the kernel was built without it
 		return t.search(f)
 	}
-	for len(kids) > 0 {
-		if t.enough() {
-			return nil
+	for met := map[int]bool{}; len(kids) > 0; {
+		for len(kids) > 0 {
+			if t.enough() {
+				return nil
+			}
+			met[kids[0].pid] = true
+			more := t.visit(kids[0], open, f)
+			kids = append(kids[1:], more...)
 		}
-		more := t.visit(kids[0], open, f)
-		kids = append(kids[1:], more...)
+		if !open {
+			kids, _ = children(os.Getpid(), 0)
+			kids = slices.DeleteFunc(kids, func(k kid) bool { return met[k.pid] })
+		}
 	}
 	return nil
 }

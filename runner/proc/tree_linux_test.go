@@ -109,6 +109,23 @@ func TestEach(t *testing.T) {
 	}
 }
 
+// A process whose parent ends while we look for the parent's children is found.
+func TestOrphanedMeanwhile(t *testing.T) {
+	AdoptOrphans()
+	parent, child := spawn(t, sleeper)
+	found := false
+	err := Tree{}.each(false, func(p process) {
+		if p.pid == parent.Process.Pid {
+			_ = parent.Process.Kill()
+			eventually(t, "the child is ours", func() bool { return look(t, child).parent == os.Getpid() })
+		}
+		found = found || p.pid == child
+	})
+	if err != nil || !found {
+		t.Errorf("it was not found; the error is %v", err)
+	}
+}
+
 // Signals reach all processes that are not excluded, and Reap returns 0 when none is left.
 func TestSignalAndReap(t *testing.T) {
 	f, kept := newFamily(t), newFamily(t)
