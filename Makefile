@@ -60,7 +60,7 @@ generate: ## write what follows from the options: parts of the manual pages
 # It needs no root, no network once the modules are there, and no servers: a cache of servers that
 # does not exist has none. Everything is compiled as programs are released, and so only once. Tests
 # mainly wait, so three packages run at a time, and those that wait longest begin first.
-LEFT_OUT = ^(TestDay|TestClocksChange|TestService|TestFaults)$$|^TestScripts$$/^(bundle|race)$$
+LEFT_OUT = ^(TestDay|TestClocksChange|TestFaults)$$|^TestScripts$$/^(bundle|race)$$
 .PHONY: check
 check: export CGO_ENABLED = 0
 check: export GOFLAGS += -trimpath -tags=$(TAGS)

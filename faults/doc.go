@@ -7,9 +7,9 @@
 // (testdata/subject) record every two milliseconds that they are alive, and write to a
 // register that is fenced by their tokens. Most jobs are short and have one process; the
 // others ignore signals, leave processes behind, fork, hide, stop or meet a limit of
-// tasks. The nemesis draws its faults from a seed; while a fault lasts, the jobs that it
-// may end do not end by themselves. Package oracle judges the records and leaderrun's
-// output.
+// tasks. One leaderrun in ten is a service, with hooks, health checks and --rejoin. The
+// nemesis draws its faults from a seed; while a fault lasts, the jobs that it may end do not
+// end by themselves. Package oracle judges the records and leaderrun's output.
 //
 //	make faults                                     ten minutes of all cells
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, with the seed of another run

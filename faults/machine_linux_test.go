@@ -131,6 +131,11 @@ func (m *machine) run(k task) (status int) {
 	}
 	pid := cmd.Process.Pid
 	m.c.note(trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin})
+	if k.service != 0 { // somebody stops it
+		p, _ := m.running()
+		stop := time.AfterFunc(k.service, func() { _ = m.Signal(p, unix.SIGTERM) }) // it may have ended
+		defer stop.Stop()
+	}
 	_ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	m.mu.Lock() // its process id is not reused before it is reaped
 	m.process = host.Process{}
@@ -195,7 +200,11 @@ func (m *machine) command(k task) *host.Cmd {
 		if m.c.plan.strict {
 			args = append(args, "--takeover", "strict")
 		}
-		args = append(append(args, k.options...), "--")
+		options := k.options
+		if k.service != 0 {
+			options = m.service()
+		}
+		args = append(append(args, options...), "--")
 		args = append(args, "sh", "-c", `exec "$@" 2>>"$0"`, m.jobs())
 		cmd = m.Command(built.Path("leaderrun"), append(args, work...)...)
 		if k.manner == hiding {
@@ -216,6 +225,13 @@ func (m *machine) command(k task) *host.Cmd {
 	}
 	cmd.Env = append(cmd.Env, m.c.store.env(m.addresses())...)
 	return cmd
+}
+
+// service returns the options of a service: it has hooks and health checks, and waits for the
+// lock again when its job has ended or the lock is lost.
+func (m *machine) service() []string {
+	hook := `sh -c 'exec "$@" 2>>"$0"' ` + m.jobs() + " " + built.Path("subject") + " hook"
+	return []string{"--rejoin", "--on-elected", hook, "--on-resign", hook, "--health", "true", "--health-interval", "0.5"}
 }
 
 // addresses returns where the host reaches the store.

@@ -17,7 +17,8 @@ type task struct {
 	length      time.Duration
 	containment string
 	options     []string
-	spare       int // how many more tasks a job may have, at a limit of tasks
+	spare       int           // how many more tasks a job may have, at a limit of tasks
+	service     time.Duration // how long it is run as a service; 0: it is not
 }
 
 // A choice is one of several, with its percentage.
@@ -79,7 +80,7 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 	if p.peer != nil && (several(m.name) || slices.Contains([]string{"stopping", "suspended", "draining"}, m.name)) {
 		m.name = "obedient" // a peer leaves the former behind, and waits forever for the latter
 	}
-	return task{
+	k := task{
 		manner: m.name, length: m.long.draw(r),
 		containment: contained(r, m.name), spare: r.IntN(20),
 		options: pick(r, []choice[[]string]{
@@ -87,6 +88,10 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},
 		}),
 	}
+	if r.IntN(10) == 0 {
+		k.service = span{ttl, 4 * ttl}.draw(r)
+	}
+	return k
 }
 
 // hiding is the manner of a job that leaves a process behind that /proc hides, if that is

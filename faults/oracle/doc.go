@@ -12,15 +12,16 @@
 //   - no job has lived after the end of its lease, as leaderrun told it after that moment;
 //   - no process of a term has outlived its leaderrun or, if that was killed, its lease;
 //     and at the end no process with the fleet's cookie is left;
+//   - no hook has run at the same time as its job;
 //   - tokens rise from term to term;
 //   - no leaderrun, guard or helper has crashed, according to their output.
 //
 // Nothing excuses any of these, and none is repeated. An overlap that no margin could prevent,
 // because both killers got no processor for longer, fails as well, but is counted apart.
 //
-// A term is what one leaderrun, or a peer, started under one token: a job, the same
-// job again after a restart, and the processes that these have started. It lasts from
-// the first recorded moment of any of them to the last.
+// A term is what one leaderrun, or a peer, started under one token: a job, the same job
+// again after a restart, hooks, and the processes that these have started. It lasts from the
+// first recorded moment of any of them to the last.
 //
 // # Records
 //
@@ -28,8 +29,9 @@
 //
 //   - began has in Call the moment before leaderrun was started, or in At a moment soon
 //     after.
-//   - start has in What "job", or "child" for a process that a job has started. A term
-//     has ended by itself if its last job has written end, success or failure.
+//   - start has in What "job", "child" for a process that a job has started, or the name of
+//     a hook, "elected" or "resign". A term has ended by itself if its last job has written
+//     end, success or failure.
 //   - ran with Status 137 leaves open whether leaderrun was killed, or its job was and
 //     leaderrun reports that. leaderrun was killed if a fault while it ran has the words
 //     "kill" and "leaderrun" in What, and its process id in Leaderrun or, if that is 0,

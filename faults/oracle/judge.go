@@ -62,6 +62,7 @@ func Judge(h History, o Options) *Verdict {
 	v.sweep(x.terms)
 	v.register(x, h.of(trace.Write))
 	v.outside(x, h.of(trace.Outside))
+	v.hooks(x.terms)
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()
@@ -96,15 +97,15 @@ func (v *Verdict) prolong(terms []*term) {
 
 // forget forgets what jobs knew about leases that may have been renewed without their
 // learning of it: there was silence between the earliest moment at which they can have
-// last asked, and their end; or who knew it was gone or suspended when the last job began, which
-// learned nothing.
+// last asked, and their end; or who knew it was gone or suspended when the last job or hook began,
+// which learned nothing.
 func (v *Verdict) forget(terms []*term) {
 	for _, t := range terms {
 		until, ok := t.until()
 		if !ok || t.Last <= until {
 			continue
 		}
-		if last, knew := t.last(), t.knower(); last.What == "job" && last.Until == 0 && knew.Last < last.First {
+		if last, knew := t.last(), t.knower(); last.What != "child" && last.Until == 0 && knew.Last < last.First {
 			t.Until = 0
 			continue
 		}
@@ -196,6 +197,20 @@ func (v *Verdict) outside(x *index, all []trace.Entry) {
 		if !reported[e.Token] {
 			reported[e.Token] = true
 			v.complain(fmt.Sprintf("outside its lease: the job of token %d lived %v after its end", e.Token, e.Call.Sub(e.Expiry)), x.term(e))
+		}
+	}
+}
+
+// hooks reports what ran at the same time as a hook of its term: the job begins when nothing of
+// --on-elected is left, and --on-resign when nothing of the job is.
+func (v *Verdict) hooks(terms []*term) {
+	for _, t := range terms {
+		for _, hook := range t.stays {
+			for _, s := range t.stays {
+				if hook.What == "elected" && s != hook && s.First <= hook.Last || hook.What == "resign" && s != hook && s.Last >= hook.First {
+					v.complain(fmt.Sprintf("token %d: %s and its hook %s at one time", t.token, s.What, hook.What), t)
+				}
+			}
 		}
 	}
 }

@@ -67,6 +67,15 @@ func TestJudge(t *testing.T) {
 			[]string{overlap, "orphan: child of token 5", illegal}},
 		{"a job that learned nothing, after one that asked no more", with(func(m []made) { m[2].last, m[2].until, m[2].again, m[2].writes = 6.1, 7.9, [2]float64{7.5, 8}, nil }), nil, nil},
 		{"a job that learned nothing, beside one that asks", with(func(m []made) { m[2].until, m[2].again = 7.9, [2]float64{7.5, 8} }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
+		{"hooks before and after the job", with(func(m []made) {
+			m[0].hook, m[0].child = "resign", [2]float64{3.01, 3.05}
+			m[2].hook, m[2].child = "elected", [2]float64{5.8, 5.9}
+		}), nil, nil},
+		{"a hook that learned nothing, after a job that asked no more", with(func(m []made) {
+			m[2].until, m[2].last, m[2].writes, m[2].hook, m[2].child = 7.2, 7, nil, "resign", [2]float64{7.3, 7.4}
+		}), nil, nil},
+		{"a job before its hook has ended", with(func(m []made) { m[2].hook, m[2].child = "elected", [2]float64{5.8, 6} }), nil, []string{"token 9: job and its hook elected at one time"}},
+		{"a job in its last hook", with(func(m []made) { m[2].hook, m[2].child = "resign", [2]float64{7.9, 8.1} }), nil, []string{"token 9: job and its hook resign at one time"}},
 		{"a job after its lease", with(func(m []made) { m[2].until = 7.9 }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
 		{"a job that learned of the end of its lease later", three(), []trace.Entry{{Kind: trace.Outside, Host: "c", Token: 9, Leaderrun: 9, At: at(7.6), Call: at(7.5), Expiry: at(7.25)}}, []string{"outside its lease: the job of token 9 lived 250ms after its end"}},
 		{"no end of leaderrun", with(func(m []made) { m[1].ended = 0 }), nil, nil},

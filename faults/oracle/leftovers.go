@@ -7,14 +7,14 @@ import (
 	"github.com/leaderrun/leaderrun/faults/trace"
 )
 
-// Carries reports whether an environment, as the kernel shows it, has a cookie.
-func Carries(env []byte, cookie string) bool {
+// carries reports whether an environment, as the kernel shows it, has a cookie.
+func carries(env []byte, cookie string) bool {
 	return bytes.Contains(env, []byte(trace.CookieVariable+"="+cookie+"\x00"))
 }
 
 // on reports whether an environment is that of a host's programs.
 func on(env []byte, cookie, host string) bool {
-	return Carries(env, cookie) && bytes.Contains(env, []byte(trace.HostVariable+"="+host+"\x00"))
+	return carries(env, cookie) && bytes.Contains(env, []byte(trace.HostVariable+"="+host+"\x00"))
 }
 
 // Gone waits until no process with the cookie in its environment is left, and returns the

@@ -10,7 +10,7 @@ import (
 // Leftovers returns the command lines of processes with a cookie in their environment. A
 // process that has ended but is not reaped no longer has an environment.
 func Leftovers(cookie string) ([]string, error) {
-	return processes(func(env []byte) bool { return Carries(env, cookie) })
+	return processes(func(env []byte) bool { return carries(env, cookie) })
 }
 
 // LeftoversOn returns those on one host.

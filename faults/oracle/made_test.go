@@ -20,6 +20,7 @@ type made struct {
 	until       float64
 	cut         bool       // its job did not end by itself
 	child       [2]float64 // the first and the last moment of another process
+	hook        string     // the child is a hook
 	again       [2]float64 // the first and the last moment of another job, which learns nothing of the lease
 	writes      []trace.Entry
 }
@@ -65,7 +66,7 @@ func (m made) into(h *History) {
 	job.Until = at(m.until)
 	stays := []Stay{job}
 	if m.child[1] != 0 {
-		stays = append(stays, m.stay("child", 20000, m.child[0], m.child[1]))
+		stays = append(stays, m.stay(cmp.Or(m.hook, "child"), 20000, m.child[0], m.child[1]))
 	}
 	if m.again[1] != 0 {
 		stays = append(stays, m.stay("job", 30000, m.again[0], m.again[1]))

@@ -17,8 +17,7 @@ type Stay struct {
 	trace.Span
 }
 
-// Stays returns the entries of beginnings, with their lives, ordered by beginning. A
-// process's child may have its life in another file, whose name ends in ".child".
+// Stays returns the entries of beginnings, with their lives, ordered by beginning.
 func Stays(entries []trace.Entry) ([]Stay, error) {
 	var all []Stay
 	for _, e := range entries {
@@ -28,9 +27,6 @@ func Stays(entries []trace.Entry) ([]Stay, error) {
 		life, err := trace.ReadLife(e.Life)
 		if err != nil {
 			return nil, err
-		}
-		if child, err := trace.ReadLife(e.Life + ".child"); err == nil { // otherwise it has not begun
-			life.Last = max(life.Last, child.Last)
 		}
 		all = append(all, Stay{e, life})
 	}
@@ -69,11 +65,10 @@ func Alone(all []Stay) (found []Overlap, least time.Duration) {
 	return found, least
 }
 
-// Rising finds tokens that are lower than an earlier one. Terms that run one command each
-// must not have equal tokens either.
-func Rising(all []Stay, strictly bool) (wrong []string) {
+// Rising finds tokens that do not rise, among terms that run one command each.
+func Rising(all []Stay) (wrong []string) {
 	for i := 1; i < len(all); i++ {
-		if a, b := all[i-1].Token, all[i].Token; b < a || strictly && b == a {
+		if a, b := all[i-1].Token, all[i].Token; b <= a {
 			wrong = append(wrong, fmt.Sprintf("token %d was followed by %d", a, b))
 		}
 	}

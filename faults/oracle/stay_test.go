@@ -44,26 +44,24 @@ func TestAlone(t *testing.T) {
 func TestRising(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		tokens   []uint64
-		strictly bool
-		want     int
+		tokens []uint64
+		want   int
 	}{
-		{[]uint64{1, 2, 5}, true, 0},
-		{[]uint64{1, 1, 5}, false, 0},
-		{[]uint64{1, 1, 5}, true, 1},
-		{[]uint64{3, 2, 4}, false, 1},
+		{[]uint64{1, 2, 5}, 0},
+		{[]uint64{1, 1, 5}, 1},
+		{[]uint64{3, 2, 4}, 1},
 	} {
 		var all []Stay
 		for _, token := range tt.tokens {
 			all = append(all, command("job", token, 0, 0))
 		}
-		if got := Rising(all, tt.strictly); len(got) != tt.want {
-			t.Errorf("%v, strictly %v: got %q", tt.tokens, tt.strictly, got)
+		if got := Rising(all); len(got) != tt.want {
+			t.Errorf("%v: got %q", tt.tokens, got)
 		}
 	}
 }
 
-// TestStays reads lives from files: that of a job with a child, and that of one without.
+// TestStays reads a life from its file.
 func TestStays(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "life")
@@ -71,10 +69,8 @@ func TestStays(t *testing.T) {
 	if _, err := Stays([]trace.Entry{start}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without its life: got %v, want an error", err)
 	}
-	for name, last := range map[string]float64{file: 2, file + ".child": 5} {
-		if err := trace.WriteLife(name, trace.Span{First: at(1), Last: at(last)}); err != nil {
-			t.Fatal(err)
-		}
+	if err := trace.WriteLife(file, trace.Span{First: at(1), Last: at(5)}); err != nil {
+		t.Fatal(err)
 	}
 	got, err := Stays([]trace.Entry{{Kind: trace.Began}, start})
 	if err != nil || len(got) != 1 || got[0].First != at(1) || got[0].Last != at(5) {

@@ -132,7 +132,7 @@ func (x *index) account(entries []trace.Entry) (wrong []string) {
 			continue
 		}
 		t.Last = max(t.Last, e.At)
-		if e.Kind != trace.Write && e.What != "child" {
+		if e.Kind != trace.Write && e.What == "job" {
 			t.byItself = e.Kind != trace.Start
 		}
 	}

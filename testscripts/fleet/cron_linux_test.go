@@ -20,6 +20,9 @@ import (
 	"github.com/leaderrun/leaderrun/runner/window"
 )
 
+// ttl is the lease of a job.
+const ttl = 5 * time.Second
+
 // A cron plays cron on all hosts of a fleet.
 type cron struct {
 	day
@@ -83,7 +86,7 @@ func runDay(t *testing.T, d day, s *store) *cron {
 	for range hosts {
 		c.clocks = append(c.clocks, now.Set(upTo(c.rand, 3*time.Minute)-90*time.Second))
 	}
-	c.canary = newCanary(t, c.dir)
+	c.canary = newCanary(t)
 	c.play()
 	gone(t, c.cookie)
 	return c
@@ -160,7 +163,7 @@ func (c *cron) run(f firing, now trace.Clock) outcome {
 	c.mu.Unlock()
 	file := filepath.Join(c.dir, fmt.Sprint(o.number))
 	o.events = file + ".events"
-	args := []string{"-l", "day", "--once-per", c.spec, "--ttl", "5", "--events", o.events}
+	args := []string{"-l", "day", "--once-per", c.spec, "--ttl", ttl.String(), "--events", o.events}
 	if f.wait != "" {
 		args = append(args, f.wait)
 	}
@@ -168,7 +171,7 @@ func (c *cron) run(f firing, now trace.Clock) outcome {
 
 	var stderr bytes.Buffer
 	cmd := exec.Command(program("leaderrun"), args...)
-	cmd.Env = append(environment(c.dir, c.cookie), c.store.of(f.host)...)
+	cmd.Env = append(environment(c.dir, c.cookie), c.store.env...)
 	cmd.Env = append(cmd.Env, "TZ="+c.zone, trace.FileVariable+"="+file, trace.ClockVariable+"="+now.String())
 	cmd.Stderr = &stderr
 	o.begun = clock.Boot{}.Now()

@@ -265,7 +265,7 @@ func (c *cron) judgeJobs(v *verdict) {
 	}
 	overlaps, least := oracle.Alone(all)
 	v.least = least
-	v.wrong = slices.Concat(v.wrong, c.canary.described(overlaps), final(oracle.Rising(all, true)))
+	v.wrong = slices.Concat(v.wrong, c.canary.described(overlaps), final(oracle.Rising(all)))
 }
 
 // described returns overlaps in words. Nothing excuses one, unless the machine was too busy to

@@ -19,13 +19,3 @@ func gone(t *testing.T, cookie string) {
 		trial.Final(t, "left behind: %q", left)
 	}
 }
-
-// within polls until ok returns true or the limit is over.
-func within(limit time.Duration, ok func() bool) bool {
-	for end := time.Now().Add(limit); !ok(); <-time.After(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			return false
-		}
-	}
-	return true
-}

@@ -23,80 +23,6 @@ func command(what string, token uint64, first, last float64) oracle.Stay {
 	return oracle.Stay{Entry: trace.Entry{What: what, Token: token}, Span: trace.Span{First: at(first), Last: at(last)}}
 }
 
-func TestMisordered(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		order  string
-		killed bool
-		ok     bool
-	}{
-		{"elected service resign", false, true},
-		{"elected service service lost", false, true},
-		{"elected service resign lost", false, true},
-		{"elected resign", false, true},
-		{"lost", false, true},
-		{"elected service", true, true},
-		{"elected service", false, false},
-		{"service resign", false, false},
-		{"service elected resign", false, false},
-		{"elected service lost resign", false, false},
-		{"elected service resign service", false, false},
-		{"elected elected service resign", false, false},
-	} {
-		if why := misordered(strings.Fields(tt.order), tt.killed); (why == "") != tt.ok {
-			t.Errorf("%q, killed %v: got %q", tt.order, tt.killed, why)
-		}
-	}
-}
-
-// TestGaps judges times without a service after a fault from 10 s to 12 s.
-func TestGaps(t *testing.T) {
-	t.Parallel()
-	const bound = float64((ttl + little) / time.Second)
-	for _, tt := range []struct {
-		name   string
-		outage bool
-		from   float64 // without a service
-		to     float64
-		sick   float64 // from when the first service hangs; 0 if it does not
-		ok     bool
-	}{
-		{"in time", false, 10, 12 + bound, 0, true},
-		{"too late", false, 10, 12.1 + bound, 0, false},
-		{"after an outage", true, 10, 14 + bound, 0, true},
-		{"too late after an outage", true, 10, 14.1 + bound, 0, false},
-		{"long after the fault", false, 30, 31, 0, false},
-		{"before the fault", false, 5, 6, 0, false},
-		{"hung", false, 30, 31, 11, false},
-		{"hung for a while", false, 13, 14, 11, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := &services{t: t, store: &store{}, sick: map[uint64]clock.Instant{},
-				strikes: []strike{{fault{name: "made up", outage: tt.outage}, at(10), at(12)}}}
-			if tt.sick != 0 {
-				s.sick[1] = at(tt.sick)
-			}
-			r := new(report)
-			s.judgeGaps(r, []oracle.Stay{lived(t, 1, 1, tt.from), lived(t, 2, tt.to, 60)})
-			if (len(r.wrong) == 0) != tt.ok {
-				t.Errorf("got %q", r.wrong)
-			}
-		})
-	}
-}
-
-// lived returns a service with the file of its life.
-func lived(t *testing.T, token uint64, first, last float64) oracle.Stay {
-	t.Helper()
-	l := command("service", token, first, last)
-	l.Life = filepath.Join(t.TempDir(), "life")
-	if err := trace.WriteLife(l.Life, l.Span); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
 // TestTurns judges made-up windows.
 func TestTurns(t *testing.T) {
 	t.Parallel()
@@ -170,25 +96,6 @@ func TestFirings(t *testing.T) {
 	}
 }
 
-func TestExits(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		exits map[int]int
-		ok    bool
-	}{
-		{map[int]int{0: 1, 143: 2, 137: 1}, true},
-		{map[int]int{0: 2, 143: 3}, false},
-		{map[int]int{0: 3, 137: 2}, false},
-		{map[int]int{137: 2, 143: 2}, true},
-		{map[int]int{0: 3, 76: 1}, false},
-	} {
-		s, r := &services{exits: tt.exits, murdered: map[int]bool{17: true}}, new(report)
-		if s.judgeExits(r); (len(r.wrong) == 0) != tt.ok {
-			t.Errorf("%v: got %q", tt.exits, r.wrong)
-		}
-	}
-}
-
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	turns := map[int64]*turn{0: {}}
@@ -253,8 +160,8 @@ func TestSkips(t *testing.T) {
 // in the lease before.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
-	overlaps := []oracle.Overlap{{Before: command("service", 1, 1, 9), After: command("service", 2, 8, 10)}}
-	for from, want := range map[float64]string{1: trial.FinalMark, 1.5: "margin exceeded", 8.5: "margin exceeded", 9.5: trial.FinalMark} {
+	overlaps := []oracle.Overlap{{Before: command("job", 1, 1, 9), After: command("job", 2, 8, 10)}}
+	for from, want := range map[float64]string{2: trial.FinalMark, 2.5: "margin exceeded", 8.5: "margin exceeded", 9.5: trial.FinalMark} {
 		c := &canary{slow: []trace.Span{{First: at(from), Last: at(from + 0.75)}}}
 		if got := c.described(overlaps); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 			t.Errorf("busy from %v s: got %q, want %q", from, got, want)

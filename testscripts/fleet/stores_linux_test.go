@@ -16,37 +16,19 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/quorumtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/backend/zookeeper/zktest"
-	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // A store is where a fleet's locks are kept.
 type store struct {
-	name    string
-	server  server                     // nil if there is none
-	addr    string                     // of the server
-	env     func(addr string) []string // names the store at this address
-	proxies []*faultproxy.Proxy        // in front of the server, one for each host; may be empty
+	name string
+	env  []string // names the store
 
 	// A fleet's clocks run so fast that a window lasts this long.
 	window time.Duration
 	// rude is the share of firings, in percent, that do not wait for the lock. If waiters
 	// poll, they get such a lock late.
 	rude int
-	// poll is the longest time between two looks of a waiter.
-	poll time.Duration
-}
-
-// A server can be made to fail.
-type server interface {
-	Stop()
-	Start()
-}
-
-// A pauser can also be frozen.
-type pauser interface {
-	Pause()
-	Resume()
 }
 
 // stores returns all stores. A short run has one of each kind: with a lock of the system, with
@@ -64,56 +46,49 @@ func stores() map[string]func(*testing.T) *store {
 func fileStore(t *testing.T) *store {
 	dir := filepath.Join(t.TempDir(), "locks")
 	return &store{name: "file", window: time.Second, rude: 20,
-		env: func(string) []string { return []string{"LEADERRUN_BACKEND=file://" + dir} }}
+		env: []string{"LEADERRUN_BACKEND=file://" + dir}}
 }
 
 func etcdStore(t *testing.T) *store {
 	s := etcdtest.Start(t, etcdtest.Options{})
-	return &store{name: "etcd", server: s, addr: s.Addr(), window: time.Second, rude: 20,
-		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=etcd://" + addr + "/fleet"} }}
+	return &store{name: "etcd", window: time.Second, rude: 20,
+		env: []string{"LEADERRUN_BACKEND=etcd://" + s.Addr() + "/fleet"}}
 }
 
 func zkStore(t *testing.T) *store {
 	s := zktest.Start(t, zktest.Options{})
-	return &store{name: "zookeeper", server: s, addr: s.Addr(), window: time.Second, rude: 20,
-		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=zk://" + addr + "/fleet"} }}
+	return &store{name: "zookeeper", window: time.Second, rude: 20,
+		env: []string{"LEADERRUN_BACKEND=zk://" + s.Addr() + "/fleet"}}
 }
 
 func gcsStore(t *testing.T) *store {
 	s := gcstest.Start(t)
-	return &store{name: "gcs", server: s, addr: s.Addr(), window: 1500 * time.Millisecond, rude: 80, poll: 3 * time.Second,
-		env: func(addr string) []string {
-			return []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/fleet", "STORAGE_EMULATOR_HOST=" + addr}
-		}}
+	return &store{name: "gcs", window: 1500 * time.Millisecond, rude: 80,
+		env: []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/fleet", "STORAGE_EMULATOR_HOST=" + s.Addr()}}
 }
 
 func postgresStore(t *testing.T) *store {
 	s := pgtest.Start(t, pgtest.Options{})
-	return &store{name: "postgres", server: s, addr: s.Addr(), window: time.Second, rude: 20,
-		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(pgtest.User, addr)} }}
+	return &store{name: "postgres", window: time.Second, rude: 20,
+		env: []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(pgtest.User, s.Addr())}}
 }
 
 func mysqlStore(t *testing.T) *store {
 	s := mysqltest.Start(t)
-	return &store{name: "mysql", server: s, addr: s.Addr(), window: time.Second, rude: 20,
-		env: func(addr string) []string {
-			return []string{"LEADERRUN_BACKEND=" + mysqltest.URLOf(mysqltest.User, addr)}
-		}}
+	return &store{name: "mysql", window: time.Second, rude: 20,
+		env: []string{"LEADERRUN_BACKEND=" + mysqltest.URLOf(mysqltest.User, s.Addr())}}
 }
 
 func consulStore(t *testing.T) *store {
 	s := consultest.Start(t, consultest.Options{})
-	return &store{name: "consul", server: s, addr: s.Addr(), window: time.Second, rude: 20,
-		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=consul://" + addr + "/fleet"} }}
+	return &store{name: "consul", window: time.Second, rude: 20,
+		env: []string{"LEADERRUN_BACKEND=consul://" + s.Addr() + "/fleet"}}
 }
 
-// azblobStore grants leases of 15 s, 9 s more than services ask for.
 func azblobStore(t *testing.T) *store {
 	s := azblobtest.Start(t)
-	return &store{name: "azblob", server: s, addr: s.Addr(), window: 1500 * time.Millisecond, rude: 80, poll: 12 * time.Second,
-		env: func(addr string) []string {
-			return []string{"LEADERRUN_BACKEND=" + azblobtest.URL(addr, "fleet").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}
-		}}
+	return &store{name: "azblob", window: 1500 * time.Millisecond, rude: 80,
+		env: []string{"LEADERRUN_BACKEND=" + azblobtest.URL(s.Addr(), "fleet").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}}
 }
 
 func quorumStore(t *testing.T) *store {
@@ -121,30 +96,11 @@ func quorumStore(t *testing.T) *store {
 	v.Start()
 	v.Open()
 	return &store{name: "quorum", window: time.Second, rude: 20,
-		env: func(string) []string { return []string{"LEADERRUN_BACKEND=" + v.URL("fleet")} }}
+		env: []string{"LEADERRUN_BACKEND=" + v.URL("fleet")}}
 }
 
 func spannerStore(t *testing.T) *store {
 	s := spannertest.Start(t)
-	d, front := s.New(false), s.Front(t)
-	return &store{name: "spanner", server: front, addr: front.Addr(), window: time.Second, rude: 20, poll: 1500 * time.Millisecond,
-		env: func(addr string) []string { return []string{"LEADERRUN_BACKEND=" + d.URL(addr).String()} }}
-}
-
-// behindProxies puts a proxy in front of the server for each host.
-func (s *store) behindProxies(t *testing.T, hosts int) {
-	if s.server == nil {
-		return
-	}
-	for range hosts {
-		s.proxies = append(s.proxies, faultproxy.New(t, s.addr))
-	}
-}
-
-// of returns the environment that names the store to a host.
-func (s *store) of(host int) []string {
-	if len(s.proxies) > 0 {
-		return s.env(s.proxies[host].Addr())
-	}
-	return s.env(s.addr)
+	return &store{name: "spanner", window: time.Second, rude: 20,
+		env: []string{"LEADERRUN_BACKEND=" + s.New(false).URL(s.Addr()).String()}}
 }

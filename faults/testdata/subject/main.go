@@ -1,13 +1,11 @@
-// Command subject is the command that leaderruns run in tests of fleets: a job, a
-// service, hooks and a health check. The fault suite's jobs are those of "work".
+// Command subject is the command that leaderruns run in tests of fleets: a job or
+// a hook. The fault suite's jobs are those of "work".
 //
 //	subject job DURATION END [VICTIM PERCENT]
 //	                     works for DURATION, and ends with success or failure; part
 //	                     of the way it kills itself (job), its guard or leaderrun
-//	subject service      runs until TERM; with USR1 it fails
-//	subject child LIFE   what a service starts in its own session; ignores TERM
 //	subject hook         lives for a moment
-//	subject health DIR   fails if there is a file DIR/sick.TOKEN
+//	subject nothing      starts and ends
 //	subject work MANNER DURATION
 //	                     works until TERM, or for DURATION and until it is not busy
 //	                     (package trace), and writes to the fenced register; the
@@ -25,9 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -57,14 +52,10 @@ func run(args []string) (int, error) {
 	switch {
 	case len(args) >= 3 && args[0] == "job":
 		return job(args[1:])
-	case len(args) == 1 && args[0] == "service":
-		return service()
-	case len(args) == 2 && args[0] == "child":
-		return child(args[1])
 	case len(args) == 1 && args[0] == "hook":
 		return hook()
-	case len(args) == 2 && args[0] == "health":
-		return health(args[1])
+	case len(args) == 1 && args[0] == "nothing":
+		return 0, nil
 	case len(args) == 3 && args[0] == "work" && args[1] == beheaded:
 		return headless(func() (int, error) { return work(args[1], args[2]) })
 	case len(args) == 3 && args[0] == "work":
@@ -126,37 +117,6 @@ func kill(e trace.Entry, victim string) error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
-func service() (int, error) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGUSR1)
-	e, life, err := begin("service")
-	if err != nil {
-		return 0, err
-	}
-	beside := exec.Command(os.Args[0], "child", e.Life+".child")
-	beside.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := beside.Start(); err != nil {
-		return 0, err
-	}
-	sig := <-signals
-	if err := finish(e, life, trace.End); err != nil {
-		return 0, err
-	}
-	if sig == syscall.SIGUSR1 {
-		return failed, nil
-	}
-	return 0, nil
-}
-
-// child lives until it is killed.
-func child(life string) (int, error) {
-	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	if _, err := trace.Begin(life); err != nil {
-		return 0, err
-	}
-	select {}
-}
-
 func hook() (int, error) {
 	e, life, err := begin(os.Getenv("LEADERRUN_HOOK"))
 	if err != nil {
@@ -164,11 +124,4 @@ func hook() (int, error) {
 	}
 	time.Sleep(30 * time.Millisecond)
 	return 0, finish(e, life, trace.End)
-}
-
-func health(dir string) (int, error) {
-	if _, err := os.Stat(filepath.Join(dir, "sick."+os.Getenv("LEADERRUN_TOKEN"))); err == nil {
-		return failed, nil
-	}
-	return 0, nil
 }
