@@ -79,6 +79,20 @@ func (m *machine) off() {
 	})
 }
 
+// public returns a directory that anybody may read.
+func public(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "example-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // command returns a command to run on the machine.
 func (m *machine) command(args ...string) *exec.Cmd {
 	c := exec.Command("nsenter", append([]string{"--target", m.pid, "--mount", "--pid", "--"}, args...)...)

@@ -74,13 +74,6 @@ func (p *process) stop() {
 	}
 }
 
-func (p *process) signal(sig syscall.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(sig); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 // status waits for the end of a process, and returns its exit status as a shell shows it.
 func (p *process) status() int {
 	p.t.Helper()
