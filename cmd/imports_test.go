@@ -16,12 +16,16 @@ const module = "github.com/leaderrun/leaderrun"
 // what the package imports, or what it links.
 type listing map[string][]string
 
-// list reports what packages import, or link, on the platform that links most. A field is one
-// of go list's, Imports or Deps. Files of tests do not count.
-func list(t *testing.T, field string) listing {
+// list reports what packages import, or link, on the platform that links most. Fields are those
+// of go list: Imports, Deps, or TestImports and XTestImports for files of tests.
+func list(t *testing.T, fields ...string) listing {
 	t.Helper()
+	format := "{{.ImportPath}}"
+	for _, f := range fields {
+		format += " {{join ." + f + " \" \"}}"
+	}
 	c := exec.Command("go", "list", "-tags", "urfave_cli_no_docs,grpcnotrace,disable_grpc_modules",
-		"-f", "{{.ImportPath}} {{join ."+field+" \" \"}}", module+"/...", module+"/examples/leaderrun-shelf")
+		"-f", format, module+"/...", module+"/examples/leaderrun-shelf")
 	c.Env = append(c.Environ(), "GOOS=linux", "GOFLAGS=")
 	out, err := c.Output()
 	if err != nil {
@@ -141,6 +145,34 @@ func TestImportsPointDownward(t *testing.T) {
 		for _, d := range append(deps, module+l.pkg) {
 			if inner, ok := strings.CutPrefix(d, module); ok && !l.permits(inner) {
 				t.Errorf("%s imports %s", l.pkg, inner)
+			}
+		}
+	}
+}
+
+// TestTestsPointDownward keeps the layers apart in tests as well, and in packages that have no
+// layer above: locks and backends know neither runner nor CLI, and the runner no backend and no
+// CLI.
+func TestTestsPointDownward(t *testing.T) {
+	t.Parallel()
+	ofRunner := []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/durations", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/lockstest/trial", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/recipe/ledger"}
+	for pkg, imports := range list(t, "Imports", "TestImports", "XTestImports") {
+		for _, d := range imports {
+			inner, ours := strings.CutPrefix(d, module)
+			ok := true
+			switch {
+			case !ours:
+			case pkg == "/locks":
+				ok = inner == pkg
+			case pkg == "/locks/recipe/caslease": // a run of cron has a runner
+				ok = within(inner, "/locks") || within(inner, "/runner")
+			case within(pkg, "/locks"):
+				ok = within(inner, "/locks")
+			case within(pkg, "/runner"):
+				ok = within(inner, "/runner") || slices.Contains(ofRunner, inner)
+			}
+			if !ok {
+				t.Errorf("%s or a test of it imports %s", pkg, inner)
 			}
 		}
 	}
