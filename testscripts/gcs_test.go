@@ -13,11 +13,11 @@ import (
 // cmdGCS is the command
 //
 //	gcs
-//	gcs stop|start|delete LOCK|age LOCK TIME|foreign LOCK|fail STATUS MESSAGE|heal
+//	gcs stop|start|age LOCK TIME|foreign LOCK|fail STATUS MESSAGE|heal
 //
 // The first form starts an emulator of Google Cloud Storage. $GCS is its address, which
 // STORAGE_EMULATOR_HOST names, and LEADERRUN_BACKEND names a prefix in its bucket
-// "locks". The second form stops and starts it, deletes a lock's object, makes its last
+// "locks". The second form stops and starts it, makes a lock's last
 // change older, puts an object there that is not a lock, or makes all requests fail.
 func cmdGCS(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "gcs [WHAT]")
@@ -35,8 +35,6 @@ func cmdGCS(ts *testscript.TestScript, neg bool, args []string) {
 		w.gcs.Start()
 	case len(args) == 1 && args[0] == "heal":
 		w.gcs.Fault(nil)
-	case len(args) == 2 && args[0] == "delete":
-		w.gcs.Delete(object())
 	case len(args) == 2 && args[0] == "foreign":
 		w.gcs.SetMetadata(object(), map[string]string{"owner": "somebody"})
 	case len(args) == 3 && args[0] == "age":

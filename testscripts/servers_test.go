@@ -164,15 +164,14 @@ func (w *world) startTLS(ts *testscript.TestScript, kind string) *etcdtest.Serve
 // cmdZK is the command
 //
 //	zk [own|small]
-//	zk stop|start|pause|resume
-//	zk delete|delete-last NODE
+//	zk stop|start
 //
 // The first form starts a ZooKeeper server, or without an argument uses one that other
 // scripts share. $ZK is its address, and LEADERRUN_BACKEND names it, with a chroot of the
 // script's own. A small server grants sessions of at most 3 s. The second form does that
-// to the script's own server; the third deletes the first or the last child of a node.
+// to the script's own server.
 func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) <= 2, "zk [KIND]")
+	usage(ts, !neg && len(args) <= 1, "zk [KIND]")
 	w := worldOf(ts)
 	kind := ""
 	if len(args) > 0 {
@@ -189,15 +188,6 @@ func cmdZK(ts *testscript.TestScript, neg bool, args []string) {
 		w.zk.Stop()
 	case "start":
 		w.zk.Start()
-	case "pause":
-		w.zk.Pause()
-	case "resume":
-		w.zk.Resume()
-	case "delete", "delete-last":
-		usage(ts, len(args) == 2, "zk "+kind+" NODE")
-		eventually(ts, patience, args[1]+" has a child that can be deleted", func() bool {
-			return w.zk.DeleteChild(args[1], kind == "delete-last") == nil
-		})
 	default:
 		ts.Fatalf("unknown kind of ZooKeeper %q", kind)
 	}

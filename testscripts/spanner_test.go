@@ -13,13 +13,12 @@ import (
 //	spanner
 //	spanner table
 //	spanner stop|start
-//	spanner sql STATEMENT
 //
 // The first form starts an emulator with a database without the table. $SPANNER is its
 // address, $DATABASE the database, and LEADERRUN_BACKEND names both. The others create the
-// table, end all connections and accept them again, and run a statement.
+// table, and end all connections and accept them again.
 func cmdSpanner(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) <= 2, "spanner [table|stop|start|sql STATEMENT]")
+	usage(ts, !neg && len(args) <= 1, "spanner [table|stop|start]")
 	w := worldOf(ts)
 	switch {
 	case len(args) == 0:
@@ -37,8 +36,6 @@ func cmdSpanner(ts *testscript.TestScript, neg bool, args []string) {
 		w.front.Stop()
 	case args[0] == "start":
 		w.front.Start()
-	case args[0] == "sql" && len(args) == 2:
-		w.spanner.Exec(args[1])
 	default:
 		ts.Fatalf("unknown command spanner %q", args)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,24 +252,4 @@ func (s *Server) write(name, text string) {
 	if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 		s.TB.Fatal(err)
 	}
-}
-
-// DeleteChild deletes the first or the last child of a node, by their numbers.
-func (s *Server) DeleteChild(node string, last bool) error {
-	client := s.Client()
-	defer client.Close()
-	names, _, err := client.Children(node)
-	if err != nil {
-		return err
-	}
-	if len(names) == 0 {
-		return fmt.Errorf("%s has no children", node)
-	}
-	number := func(name string) string { return name[strings.LastIndex(name, "_")+1:] }
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(number(a), number(b)) })
-	which := names[0]
-	if last {
-		which = names[len(names)-1]
-	}
-	return client.Delete(node+"/"+which, -1)
 }
