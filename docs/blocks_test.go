@@ -25,6 +25,7 @@ var languages = []string{"sh", "console", "crontab", "yaml", "ini", "json", "tex
 
 var (
 	fence     = regexp.MustCompile("^( *)```(.*)$")
+	generated = regexp.MustCompile(`^ (generated: [a-z ]+|end generated) $`) // what make generate writes is between two of these
 	directive = regexp.MustCompile(`(?s)^\s*(not run|run instead|run|file|terminal|goes on):\s*(.*?)\s*$`)
 )
 
@@ -81,6 +82,10 @@ func (s *scanner) comment() error {
 	}
 	whole := strings.Join(s.lines[s.at:s.at+end+1], "\n")
 	inner, _, _ := strings.Cut(strings.TrimPrefix(whole, "<!--"), "-->")
+	if generated.MatchString(inner) {
+		s.at += end
+		return nil
+	}
 	m := directive.FindStringSubmatch(inner)
 	if m == nil {
 		return errors.New("the comment is not a known directive")

@@ -103,6 +103,14 @@ func wrapperList() string {
 	return b.String()
 }
 
+// takeover says when another gets the lock after a crash.
+func takeover(k *backend.Info) string {
+	if k.Takeover == "" {
+		return "at once"
+	}
+	return "at once; after a machine crash, " + k.Takeover
+}
+
 // facts lists what the table of leaderrun backends shows of a backend, and more.
 func facts(k *backend.Info) string {
 	var b strings.Builder
@@ -110,9 +118,11 @@ func facts(k *backend.Info) string {
 	fmt.Fprintf(&b, ".It URL\n.Pa %s\n", k.URL)
 	for _, f := range []struct{ name, text string }{
 		{"Held until", k.HeldUntil},
+		{"Takeover", takeover(k)},
 		{"Token", k.Token},
 		{"Order", k.Order},
 		{"Notified by", k.NotifiedBy},
+		{"Learns", "the holder, of a request and of a break: " + k.Learns},
 		{"Permissions", k.Permissions},
 		{"Limits", k.Limits},
 		{"Cost", k.Cost},

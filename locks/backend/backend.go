@@ -29,9 +29,12 @@ type Info struct {
 	// Facts for users to compare, as phrases.
 	URL         string // what --backend takes
 	HeldUntil   string // what ends the lock of a holder that does not release it
+	Takeover    string // when another gets the lock after a crash of the holder's machine
 	Token       string // what the fencing token is
 	Order       string // the order in which waiters get the lock
 	NotifiedBy  string // how a waiter learns that the lock is free
+	Learns      string // when a holder learns of a request to resign, and that its lock was taken away
+	Needs       string // what there must be
 	Permissions string // what a run must be allowed to do
 	Limits      string
 	Cost        string // what a lock costs

@@ -15,11 +15,14 @@ var Azblob = backend.Info{
 
 	URL:         "azblob://account/container/prefix",
 	HeldUntil:   "the blob's lease ends",
-	Token:       "counter in the blob",
-	Order:       "none",
+	Takeover:    "up to 3s after the lease ends",
+	Token:       "counter in the blob, never below the time of its last change",
+	Order:       "the first waiter to poll",
 	NotifiedBy:  "polling every 2s",
+	Learns:      "after its next renewal",
+	Needs:       "a container of Azure Blob Storage",
 	Permissions: "read and write blobs of the container, and delete them for leaderrun forget and doctor (in Storage Blob Data Contributor)",
-	Limits:      "ttl of 15s to 60s; holders notice a break at the next renewal; an unplanned failover of a geo-redundant account may lose a lock",
+	Limits:      "ttl of 15s to 60s, in whole seconds; an unplanned failover of a geo-redundant account may lose a lock",
 	Cost:        "about $0.76 a month per held lock ($0.38 with --no-resign) and $0.57 per waiter, with a ttl of 15s, in a general-purpose v2 account, in 2025",
 
 	Params: []backend.Param{

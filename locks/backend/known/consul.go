@@ -15,9 +15,12 @@ var Consul = backend.Info{ //nolint:gosec // names of variables, and no credenti
 
 	URL:         "consul://host:8500/prefix",
 	HeldUntil:   "the session ends",
+	Takeover:    "three leases (--ttl) after the last renewal",
 	Token:       "modify index of the key",
-	Order:       "none",
+	Order:       "the fastest",
 	NotifiedBy:  "blocking query",
+	Learns:      "at once",
+	Needs:       "Consul 1.14 or later",
 	Permissions: "key_prefix write on the prefix and session write on the agent's node, if ACLs are enabled",
 	Limits:      "ttl at least 10s, above 60s only with --takeover strict; a lease that is not renewed ends after twice the ttl, and a lock delay of the ttl follows",
 	Cost:        "two requests per renewal",

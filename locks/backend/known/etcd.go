@@ -13,11 +13,14 @@ var Etcd = backend.Info{
 
 	URL:         "etcd://host:2379,host:2379/prefix",
 	HeldUntil:   "the lease ends",
+	Takeover:    "when the lease (--ttl) ends",
 	Token:       "create revision of the key",
 	Order:       "first come, first served",
 	NotifiedBy:  "watch",
+	Learns:      "at once",
+	Needs:       "etcd 3.4 to 3.7",
 	Permissions: "read and write all keys under the prefix, if authentication is enabled",
-	Limits:      "ttl in whole seconds, at least 2s",
+	Limits:      "ttl in whole seconds, at least 2s with a server's default settings, and 12s behind its grpc-proxy",
 	Cost:        "two requests per renewal",
 
 	Port: "2379",

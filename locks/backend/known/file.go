@@ -17,6 +17,8 @@ var File = backend.Info{
 	Token:       "counter in the lock file",
 	Order:       "usually first come, first served",
 	NotifiedBy:  "flock(2)",
+	Learns:      "at once on Linux, elsewhere within 2s; it cannot be taken away",
+	Needs:       "one machine, a local file system",
 	Permissions: "read and write a directory that you or root own and that only you or root can write, or that a group shares",
 	Limits:      "one machine; no network file systems",
 	Cost:        "12 KiB of disk per lock ever used, until leaderrun forget deletes them",

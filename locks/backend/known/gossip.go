@@ -13,11 +13,14 @@ var Gossip = backend.Info{
 
 	URL:         "gossip://host1:7963,host2:7963,host3:7963?min=2&key-file=/etc/leaderrun/gossip.key",
 	HeldUntil:   "the others do not see the holder, whether its job lives or not: it excludes nobody",
-	Token:       "greatest in sight, or the date, + 1",
-	Order:       "the oldest first",
+	Takeover:    "when the others have missed it for about 6s",
+	Token:       "greatest in sight, + 1, no less than the date",
+	Order:       "the oldest; with rank=priority, the greatest --priority",
 	NotifiedBy:  "message of the holder",
+	Learns:      "usually at once; it cannot be taken away",
+	Needs:       "nothing but the hosts themselves; each part of a network that is cut may have its own leader",
 	Permissions: "UDP and TCP between all hosts, and the key of key-file",
-	Limits:      "excludes nobody: each part of a network that is cut may have its own leader; no record, so no --once-per and no --slots",
+	Limits:      "excludes nobody: each part of a network that is cut may have its own leader; no record, so no --once-per and no --slots; a ttl only says how long a frozen leaderrun keeps its own job",
 	Cost:        "each member sends some 600 bytes a second",
 
 	Port: "7963",

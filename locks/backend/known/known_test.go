@@ -19,7 +19,7 @@ func TestDescribed(t *testing.T) {
 	for _, b := range Backends() {
 		schemes, folders = append(schemes, b.Scheme), append(folders, b.Folder)
 		v := reflect.ValueOf(*b)
-		for _, field := range []string{"Scheme", "Folder", "URL", "HeldUntil", "Token", "Order", "NotifiedBy", "Permissions", "Limits", "Cost", "Params", "Variables", "Abilities"} {
+		for _, field := range []string{"Scheme", "Folder", "URL", "HeldUntil", "Token", "Order", "NotifiedBy", "Learns", "Needs", "Permissions", "Limits", "Cost", "Params", "Variables", "Abilities"} {
 			if v.FieldByName(field).IsZero() {
 				t.Errorf("%s has no %s", b.Scheme, field)
 			}

@@ -14,11 +14,14 @@ var MySQL = backend.Info{
 
 	URL:         "mysql://host:3306,host:3306/database",
 	HeldUntil:   "the lease ends",
-	Token:       "version of the row",
-	Order:       "none",
+	Takeover:    "up to 2s after the lease ends",
+	Token:       "version of the row, starting at the server's clock",
+	Order:       "the first waiter to poll",
 	NotifiedBy:  "polling every 1s, later 5s",
+	Learns:      "after its next renewal",
+	Needs:       "MySQL 8 or later, or MariaDB 10.5 or later",
 	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget and doctor; CREATE for the first run, unless the table exists",
-	Limits:      "a failover to an asynchronous replica can lose locks; holders notice a break at the next renewal",
+	Limits:      "ttl of at least 2s; a failover to an asynchronous replica can lose locks",
 	Cost:        "one connection, and one row written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 
 	Port: "3306",

@@ -17,11 +17,14 @@ var Postgres = backend.Info{
 
 	URL:         "postgres://host:5432,host:5432/database?schema=public",
 	HeldUntil:   "the lease ends",
+	Takeover:    "up to 2s after the lease ends",
 	Token:       "version of the row",
-	Order:       "none",
+	Order:       "the first to be notified",
 	NotifiedBy:  "LISTEN",
+	Learns:      "at once; through a pooler, after its next renewal",
+	Needs:       "PostgreSQL 13 to 17",
 	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget and doctor; USAGE on its schema, and CREATE for the first run, unless the table exists",
-	Limits:      "a failover to an asynchronous standby can lose locks",
+	Limits:      "ttl of at least 2s; a failover to an asynchronous standby can lose locks",
 	Cost:        "one connection, and one row written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 
 	Port: "5432",

@@ -13,11 +13,14 @@ var Spanner = backend.Info{
 
 	URL:         "spanner://project/instance/database",
 	HeldUntil:   "the lease ends",
+	Takeover:    "up to 2s after the lease ends",
 	Token:       "commit timestamp of the row",
-	Order:       "none",
+	Order:       "the first waiter to poll",
 	NotifiedBy:  "polling every 1s",
+	Learns:      "after its next renewal",
+	Needs:       "Google Cloud Spanner",
 	Permissions: "roles/spanner.databaseUser on the database, and a table that its owner has created",
-	Limits:      "holders notice a break at the next renewal",
+	Limits:      "ttl of at least 2s",
 	Cost:        "one row written per renewal, and one read per waiter and second; the smallest instance costs about $65 a month, whatever else it does",
 
 	Params: []backend.Param{

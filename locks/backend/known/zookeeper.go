@@ -13,11 +13,14 @@ var ZooKeeper = backend.Info{
 
 	URL:         "zk://host:2181,host:2181/chroot",
 	HeldUntil:   "the session ends",
+	Takeover:    "when the session (--ttl) ends",
 	Token:       "czxid",
-	Order:       "first come, first served; none with mode=unfair",
+	Order:       "first come, first served; with mode=unfair, the fastest",
 	NotifiedBy:  "watch",
+	Learns:      "at once",
+	Needs:       "ZooKeeper 3.5 to 3.9",
 	Permissions: "create, read, write and delete on the chroot or, if that is missing, on its parent; all contenders need the same user",
-	Limits:      "ttl from 2 to 20 ticks of the server",
+	Limits:      "ttl of 2 to 20 ticks of the server, by default 4s to 40s",
 	Cost:        "one connection, and about 100 bytes written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 
 	Port: "2181",

@@ -14,9 +14,21 @@ import (
 
 // generated returns the generated parts by file and name: the text between the comments
 // "generated: NAME" and "end generated". They are templates, executed for the backends
-// that are helper programs.
+// that are helper programs, or in a document, for all of them.
 func generated() map[string]map[string]string {
 	return map[string]map[string]string{
+		"README.md": {
+			"backends": `| ` + "`-b`" + ` | takeover after a crash | who is next | needs |
+|---|---|---|---|
+{{range .}}| ` + "`{{.Scheme}}`" + `{{if .BuiltIn}} (default){{end}}{{if .ExcludesNobody}}, **excludes nobody**{{end}} | at once{{with .Takeover}}; after a machine crash, {{md .}}{{end}} | {{md .Order}} | {{md .Needs}} |
+{{end}}`,
+		},
+		"docs/choosing-a-backend.md": {
+			"backends": `| ` + "`-b`" + ` | lock held until | takeover after a crash | token | who is next | a waiter learns by | a holder learns of a request, and of a break | cost |
+|---|---|---|---|---|---|---|---|
+{{range .}}| ` + "`{{.Scheme}}`" + `{{if .BuiltIn}} (default){{end}}, ` + "`{{.URL}}`" + ` | {{md .HeldUntil}} | at once{{with .Takeover}}; after a machine crash, {{md .}}{{end}} | {{md .Token}} | {{md .Order}} | {{md .NotifiedBy}} | {{md .Learns}} | {{md .Cost}} |
+{{end}}`,
+		},
 		"cmd/bundle.go": {
 			"imports": `{{range .}}	"github.com/leaderrun/leaderrun/locks/backend/{{.Folder}}"
 {{end}}`,
@@ -77,7 +89,7 @@ func generated() map[string]map[string]string {
 
 // part matches a generated part: the line with its name, its content, and the line that
 // ends it.
-var part = regexp.MustCompile(`(?ms)^(\s*(?:#|//) generated: ([a-z ]+)\n)(.*?)^(\s*(?:#|//) end generated\n)`)
+var part = regexp.MustCompile(`(?ms)^(\s*(?:#|//|<!--) generated: ([a-z ]+)(?: -->)?\n)(.*?)^(\s*(?:#|//|<!--) end generated(?: -->)?\n)`)
 
 // Files returns the paths in the tree of the files with generated parts.
 func Files() []string { return slices.Sorted(maps.Keys(generated())) }
@@ -93,7 +105,7 @@ func Generate(file string, old []byte, backends []*backend.Info) ([]byte, error)
 			failed = fmt.Errorf("%s: unknown generated part %q", file, m[2])
 		}
 		delete(templates, string(m[2]))
-		body, err := render(text, backends)
+		body, err := render(text, listed(file, backends))
 		if failed == nil {
 			failed = err
 		}
@@ -105,15 +117,30 @@ func Generate(file string, old []byte, backends []*backend.Info) ([]byte, error)
 	return now, failed
 }
 
-// render executes a part's template for the backends that are helper programs, by folder.
-func render(text string, backends []*backend.Info) ([]byte, error) {
-	t, err := template.New("").Parse(text)
-	if err != nil {
-		return nil, err
+// listed returns the backends for which the parts of a file are made: in a document all, as they
+// are in known, and otherwise those that are helper programs, by folder.
+func listed(file string, backends []*backend.Info) []*backend.Info {
+	if strings.HasSuffix(file, ".md") {
+		return backends
 	}
 	helpers := slices.DeleteFunc(slices.Clone(backends), func(b *backend.Info) bool { return b.BuiltIn })
 	slices.SortFunc(helpers, func(a, b *backend.Info) int { return strings.Compare(a.Folder, b.Folder) })
+	return helpers
+}
+
+// render executes a part's template.
+func render(text string, backends []*backend.Info) ([]byte, error) {
+	t, err := template.New("").Funcs(template.FuncMap{"md": md}).Parse(text)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
-	err = t.Execute(&out, helpers)
+	err = t.Execute(&out, backends)
 	return out.Bytes(), err
 }
+
+// words of options and parameters.
+var words = regexp.MustCompile(`--[a-z-]+( [A-Z]\b)?|\b[a-z]+=[a-z]*|LISTEN|flock\(2\)`)
+
+// md returns a phrase as Markdown.
+func md(phrase string) string { return words.ReplaceAllString(phrase, "`$0`") }
