@@ -59,7 +59,6 @@ type client struct {
 func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 	c := &client{login: newLogin(s.user, s.password), conns: newConnections(), members: len(s.endpoints), timeout: connectTimeout}
 	dial := []grpc.DialOption{
-		grpc.WithPerRPCCredentials(c.login),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
@@ -68,7 +67,10 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 			MinConnectTimeout: connectTimeout,
 		}),
 		grpc.WithChainUnaryInterceptor(c.conns.unary),
-		grpc.WithChainStreamInterceptor(passLearners, c.conns.stream),
+		grpc.WithChainStreamInterceptor(c.conns.stream),
+	}
+	if s.user != "" {
+		dial = append(dial, grpc.WithPerRPCCredentials(c.login))
 	}
 	var first *tls.Config
 	creds := insecure.NewCredentials()
@@ -140,24 +142,21 @@ func call[Req, Resp any](ctx context.Context, c *client, method func(context.Con
 // refuses the request, it goes to the next member.
 func (c *client) withLogin(ctx context.Context, send func() error) (err error) {
 	for range 2 * c.members { // other requests also move the turn on
-		if err = c.sendOnce(ctx, send); c.members == 1 || !byLearner(err) {
+		seen := 0
+		if c.login.user != "" {
+			if seen, err = c.login.renewed(ctx, 0, c.auth); err != nil {
+				return err
+			}
+		}
+		err = rpctypes.Error(send())
+		if err != nil && c.login.refused(err) {
+			if _, err = c.login.renewed(ctx, seen, c.auth); err == nil {
+				err = rpctypes.Error(send())
+			}
+		}
+		if err == nil || c.members == 1 || !byLearner(err) {
 			return err
 		}
 	}
 	return retryElsewhere(err)
-}
-
-func (c *client) sendOnce(ctx context.Context, send func() error) error {
-	seen, err := c.login.renewed(ctx, 0, c.auth)
-	if err != nil {
-		return err
-	}
-	err = rpctypes.Error(send())
-	if !c.login.refused(err) {
-		return err
-	}
-	if _, err := c.login.renewed(ctx, seen, c.auth); err != nil {
-		return err
-	}
-	return rpctypes.Error(send())
 }

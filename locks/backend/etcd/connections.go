@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -177,18 +178,24 @@ func (cs *connections) stream(ctx context.Context, desc *grpc.StreamDesc, conn *
 	if err != nil {
 		return nil, err
 	}
-	return judgedStream{s, cs, start}, nil
+	return judgedStream{s, cs, start, method == pb.Watch_Watch_FullMethodName}, nil
 }
 
 type judgedStream struct {
 	grpc.ClientStream
 	connections *connections
 	start       time.Time
+	watches     bool
 }
 
+// RecvMsg also makes clientv3 use another member for a watch that a learner refuses.
 func (s judgedStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	at, _ := peer.FromContext(s.Context())
 	s.connections.judge(at, s.start, err)
+	if s.watches && byLearner(err) {
+		_ = backoff.Sleep(s.Context(), learnerPause)
+		err = retryElsewhere(err)
+	}
 	return err
 }

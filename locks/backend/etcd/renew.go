@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
@@ -54,15 +59,32 @@ func (e *entry) Renew(ctx context.Context) error {
 	}
 }
 
-// extend renews the lease.
-func (e *entry) extend(ctx context.Context) (renewal, error) {
+// A renewal is the answer to a request for a renewal.
+type renewal struct {
+	term uint64 // of the cluster's leader, according to the member
+	// proxied reports that etcd's grpc-proxy answered. A proxy passes on the next answer
+	// that it gets, which may be for an earlier request.
+	proxied bool
+}
+
+// extend renews the lease with one request.
+func (e *entry) extend(ctx context.Context) (r renewal, err error) {
+	var ttl time.Duration // 0 or less: the lease does not exist
+	err = e.lock.c.onStream(ctx, func(s keepAliveStream) error {
+		resp, err := askRenewal(s, e.id)
+		if err != nil {
+			return err
+		}
+		ttl, r.term = time.Duration(resp.TTL)*time.Second, resp.GetHeader().GetRaftTerm()
+		r.proxied, err = e.lock.c.behindProxy(s)
+		return err
+	})
 	granted := e.campaign.TTL()
-	r, err := e.lock.c.keepAlive(ctx, e.id)
 	switch {
-	case err == nil && r.ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
+	case err == nil && ttl <= 0, errors.Is(err, rpctypes.ErrLeaseNotFound):
 		err = errExpired
-	case err == nil && r.ttl < granted:
-		err = fmt.Errorf("the server renewed a lease of %[2]v for %[1]v", r.ttl, granted)
+	case err == nil && ttl < granted:
+		err = fmt.Errorf("the server renewed a lease of %v for %v", granted, ttl)
 	}
 	return r, err
 }
@@ -91,7 +113,7 @@ func (e *entry) measure(ctx context.Context, start time.Time, pause *backoff.Bac
 // confirm looks at the queue. It returns errOtherLeader if the cluster's term has changed.
 func (e *entry) confirm(ctx context.Context, term uint64) error {
 	entered, ahead := e.entered.Load(), e.ahead.Load()
-	look := []*pb.RequestOp{opRange(e.rangeOwn())}
+	look := []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: []byte(e.key)}}}}
 	if ahead != nil {
 		look = append(look, opRange(&pb.RangeRequest{Key: []byte(*ahead), KeysOnly: true}))
 	}
@@ -102,11 +124,11 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 	if resp.Header.RaftTerm != term {
 		return errOtherLeader
 	}
-	switch own := first(resp, 0); {
+	switch own := resp.Responses[0].GetResponseRange().GetKvs(); {
 	case entered == 0: // we are not yet in the queue
-	case own == nil:
+	case len(own) == 0:
 		return errDeleted
-	case own.CreateRevision != entered || own.Lease != e.id:
+	case own[0].CreateRevision != entered || own[0].Lease != e.id:
 		return errReplaced
 	}
 	switch {
@@ -117,4 +139,79 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 		e.campaign.StillWaits()
 	}
 	return nil
+}
+
+// repeat makes a request until it has an answer or ctx ends. If there are several members,
+// none gets more than half of the remaining time.
+func (c *client) repeat(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) error {
+	for {
+		limited, cancel := ctx, context.CancelFunc(func() {})
+		if end, ok := ctx.Deadline(); ok && c.members > 1 {
+			limited, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		}
+		err := request(limited)
+		cancel()
+		if err == nil || !transient(err) || pause.Wait(ctx) != nil {
+			return err
+		}
+	}
+}
+
+// proxied reports whether a grpc-proxy answers.
+func (c *client) proxied(ctx context.Context) (is bool, err error) {
+	err = c.onStream(ctx, func(s keepAliveStream) error {
+		is, err = byProxy(s)
+		return err
+	})
+	return is, err
+}
+
+type keepAliveStream = grpc.BidiStreamingClient[pb.LeaseKeepAliveRequest, pb.LeaseKeepAliveResponse]
+
+// onStream opens a stream for f, which ends it.
+func (c *client) onStream(ctx context.Context, f func(keepAliveStream) error) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx)) // ends the stream
+	defer cancel()
+	return c.withLogin(ctx, func() error {
+		s, err := c.lease.LeaseKeepAlive(ctx, grpc.WaitForReady(true))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = s.CloseSend() }() // lets the server end its side early; the context ends the stream anyway
+		return f(s)
+	})
+}
+
+func askRenewal(s keepAliveStream, lease int64) (*pb.LeaseKeepAliveResponse, error) {
+	if err := s.Send(&pb.LeaseKeepAliveRequest{ID: lease}); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	} // after io.EOF, Recv returns the cause
+	resp, err := s.Recv()
+	if err == nil && resp.ID != lease {
+		err = fmt.Errorf("the server answered for the lease %x instead of %x", resp.ID, lease)
+	}
+	return resp, err
+}
+
+// byProxy reports whether a proxy answers a stream. It renews a lease that does not exist.
+// A server answers with a TTL of 0. A proxy (3.4 to 3.7) gets the same answer, requests
+// the time left of the lease, and passes that on: -1.
+func byProxy(s keepAliveStream) (bool, error) {
+	resp, err := askRenewal(s, rand.Int64N(1<<63-1)+1)
+	return resp.GetTTL() != 0, err
+}
+
+// behindProxy reports whether a proxy answers a stream that has had an answer. It asks once for
+// each connection.
+func (c *client) behindProxy(s keepAliveStream) (bool, error) {
+	at, _ := peer.FromContext(s.Context())
+	conn := c.conns.find(at)
+	if conn != nil && conn.proxied.Load() != nil {
+		return *conn.proxied.Load(), nil
+	}
+	is, err := byProxy(s)
+	if err == nil && conn != nil {
+		conn.proxied.Store(&is)
+	}
+	return is, err
 }

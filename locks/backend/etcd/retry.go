@@ -47,19 +47,3 @@ func (l *lock) transact(ctx context.Context, r *pb.TxnRequest) (resp *pb.TxnResp
 	err = l.retry(ctx, func(ctx context.Context) (err error) { resp, err = call(ctx, l.c, l.c.kv.Txn, r); return err })
 	return resp, err
 }
-
-// repeat makes a request until it has an answer or ctx ends. If there are several members,
-// none gets more than half of the remaining time.
-func (c *client) repeat(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) error {
-	for {
-		limited, cancel := ctx, context.CancelFunc(func() {})
-		if end, ok := ctx.Deadline(); ok && c.members > 1 {
-			limited, cancel = context.WithTimeout(ctx, time.Until(end)/2)
-		}
-		err := request(limited)
-		cancel()
-		if err == nil || !transient(err) || pause.Wait(ctx) != nil {
-			return err
-		}
-	}
-}
