@@ -18,8 +18,8 @@ func backendsCommand(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  "backends",
 		Usage: "list the systems that can keep locks, and which are installed",
-		Define: func() ([]options.Option, func(*options.Request) error) {
-			return nil, func(*options.Request) error { return printBackends(e) }
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
+			return nil, func(*options.Invocation) error { return printBackends(e) }
 		},
 	}
 }

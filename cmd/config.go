@@ -25,9 +25,9 @@ func configCommand(e *env.Env) *options.Command {
 		Args:  "show [--] [COMMAND [ARG...]]",
 		Early: 1,
 		Job:   true,
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			opt := options.NewValues()
-			return opt.Table(), func(r *options.Request) error {
+			return opt.Table(), func(r *options.Invocation) error {
 				switch {
 				case len(r.Args) == 0 || r.Args[0] == "":
 					return output.WithHint(locks.Usagef("leaderrun config needs a subcommand"), "leaderrun config show [OPTIONS]")
@@ -43,7 +43,7 @@ func configCommand(e *env.Env) *options.Command {
 // showConfig prints all options of a run, as they would apply, and what follows from them: the
 // store to which the backend leads, the lock that is named after the command, and the grace of a
 // job whose lease is about to end.
-func showConfig(e *env.Env, r *options.Request, opt *options.Values) error {
+func showConfig(e *env.Env, r *options.Invocation, opt *options.Values) error {
 	w := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
 	for _, s := range r.Settings {
 		if s.Name == "lock" && s.Text == "" && len(r.Args) > 1 && opt.ShellCommand == "" {

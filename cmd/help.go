@@ -66,10 +66,10 @@ func helpCommand(e *env.Env) *options.Command {
 		Name:  options.HelpName,
 		Usage: "show the help of a subcommand",
 		Args:  "[SUBCOMMAND]",
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			var all bool
 			helpAll := options.Option{Name: "all", Hidden: true, Value: &all, From: options.Arguments} // --help-all sets it
-			return []options.Option{helpAll}, func(r *options.Request) error {
+			return []options.Option{helpAll}, func(r *options.Invocation) error {
 				known := r.Line.Commands
 				c := known[0]
 				if len(r.Args) > 0 && r.Args[0] != "" {

@@ -19,10 +19,10 @@ func versionCommand(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  options.VersionName,
 		Usage: "print the version; -o json also prints those of the helper programs",
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			var format options.Choice
 			return []options.Option{options.Format(&format, "text", "print as `FORMAT`: text or json", "text", "json")},
-				func(*options.Request) error {
+				func(*options.Invocation) error {
 					if format.Value == "json" {
 						return output.JSON(e.Out, versionsOf(e))
 					}

@@ -75,7 +75,7 @@ func (r *run) terms(ctx context.Context) (exit Exit, ran bool, err error) {
 		r.Logger.Info("waiting before the campaign", "splay", wait.Round(time.Millisecond))
 	}
 	for {
-		if err := r.rest(ctx, wait); err != nil {
+		if err := r.pause(ctx, wait); err != nil {
 			return Exit{}, ran, err
 		}
 		r.bound()
@@ -112,8 +112,8 @@ func (r *run) bound() {
 	}
 }
 
-// rest waits before a campaign. A signal that ends us, or the end of ctx, ends the wait.
-func (r *run) rest(ctx context.Context, d time.Duration) error {
+// pause waits before a campaign. A signal that ends us, or the end of ctx, ends the wait.
+func (r *run) pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}

@@ -52,12 +52,12 @@ type supervisor struct {
 	limit     clock.Instant // when the task has run for too long
 	health    *health.Watch
 
-	starting   <-chan error  // nil: we know whether the task was started
-	early      []os.Signal   // signals to pass on after the start
-	unreported []event.Event // what was done to the task, to be reported after its start
-	began      clock.Instant
-	notStarted bool
-	startErr   error // why it was not started, unless it had to end anyway
+	starting     <-chan error  // nil: we know whether the task was started
+	beforeStart  []os.Signal   // signals to pass on after the start
+	queuedEvents []event.Event // what was done to the task, to be reported after its start
+	began        clock.Instant
+	notStarted   bool
+	startErr     error // why it was not started, unless it had to end anyway
 
 	lost       error              // why leadership is lost, or nil
 	why        error              // why the task must end although the lease is ours, or nil
@@ -70,11 +70,11 @@ type supervisor struct {
 	tellAt     clock.Instant      // when to tell others that the task is stopping
 	killed     clock.Instant      // when the task was killed; 0: it was not
 	exited     bool               // the first process has ended
-	look       time.Duration      // the pause before the next look for processes that are left
+	pollPause  time.Duration      // the pause before the next look for processes that are left
 	survives   bool               // processes survive SIGKILL
 	unkillable bool               // and we have given up on it
 	continued  bool               // the next SIGCONT was handled already
-	told       bool               // we have received SIGTSTP, and passed it on
+	passedTSTP bool               // we have received SIGTSTP, and passed it on
 }
 
 // newSupervisor returns the supervisor of a task whose start was just ordered.
@@ -154,7 +154,7 @@ func (s *supervisor) begin(err error) {
 	if s.task.longest > 0 {
 		s.limit = s.began.Add(s.task.longest)
 	}
-	for _, sig := range s.early {
+	for _, sig := range s.beforeStart {
 		s.pass(sig)
 	}
 }
@@ -162,13 +162,13 @@ func (s *supervisor) begin(err error) {
 // done reports what was done to the task. The job may run, and be signalled, before we learn
 // that it was started; that is reported first.
 func (s *supervisor) done(what ...event.Event) {
-	if s.unreported = append(s.unreported, what...); s.starting != nil {
+	if s.queuedEvents = append(s.queuedEvents, what...); s.starting != nil {
 		return
 	}
-	for _, e := range s.unreported {
+	for _, e := range s.queuedEvents {
 		s.task.report.emit(e)
 	}
-	s.unreported = nil
+	s.queuedEvents = nil
 }
 
 // jobStarted is called when the job's first process runs.
@@ -219,11 +219,11 @@ func (s *supervisor) wake() clock.Instant {
 		}
 	}
 	if s.exited || s.killed != 0 {
-		s.look = min(max(2*s.look, shortestLook), longestLook)
+		s.pollPause = min(max(2*s.pollPause, shortestLook), longestLook)
 		if !s.stopping {
-			s.look = leftoversLook
+			s.pollPause = leftoversLook
 		}
-		next = min(next, s.r.Clock.Now().Add(s.look))
+		next = min(next, s.r.Clock.Now().Add(s.pollPause))
 	}
 	return next
 }
@@ -283,7 +283,7 @@ func (s *supervisor) lose(err error) {
 func (s *supervisor) pass(sig os.Signal) {
 	s.received[sig] = true
 	if s.starting != nil && !ends(sig, s.task.detached) {
-		s.early = append(s.early, sig)
+		s.beforeStart = append(s.beforeStart, sig)
 		return
 	}
 	if s.ofTerminal(sig) {

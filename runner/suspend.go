@@ -32,9 +32,9 @@ func (s *supervisor) suspended(sig os.Signal) {
 	}
 	s.log.Info("the job was suspended, and so is leaderrun", "signal", signals.Name(sig))
 	had := s.task.tty.Take(true)
-	alone := sig == syscall.SIGTSTP && s.told && !had
+	alone := sig == syscall.SIGTSTP && s.passedTSTP && !had
 	s.continued = s.task.tty.Suspend(sig, alone)
-	s.told = false
+	s.passedTSTP = false
 	if s.late() {
 		return
 	}
@@ -88,10 +88,10 @@ func (s *supervisor) ofTerminal(sig os.Signal) bool {
 			s.continued = false
 			return true
 		}
-		s.told = false
+		s.passedTSTP = false
 		s.task.tty.Continued()
 	case syscall.SIGTSTP:
-		s.told = true
+		s.passedTSTP = true
 	case syscall.SIGTTIN, syscall.SIGTTOU: // if we are in the background, so is the job
 		s.continued = s.task.tty.Yield()
 		return s.continued

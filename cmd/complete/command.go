@@ -42,13 +42,13 @@ func Command(e *env.Env) *options.Command {
 		Name:  "completion",
 		Usage: "print a shell completion script",
 		Args:  "bash|zsh|fish",
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			var cursor string
 			var quoted bool
 			return []options.Option{
 					{Name: "cursor", Hidden: true, Value: &cursor, From: options.Arguments},
 					{Name: "quoted", Hidden: true, Value: &quoted, From: options.Arguments},
-				}, func(r *options.Request) error {
+				}, func(r *options.Invocation) error {
 					if !r.Given("cursor") {
 						return printScript(e.Out, r.Args)
 					}

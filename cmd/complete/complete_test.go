@@ -70,7 +70,7 @@ func (p program) commands() []*options.Command {
 	})
 }
 
-func (p program) plain() ([]options.Option, func(*options.Request) error) { return nil, nil }
+func (p program) plain() ([]options.Option, func(*options.Invocation) error) { return nil, nil }
 
 // answer completes the last word of a line, which begins after "leaderrun ". It returns the
 // first line of the answer, and the words.

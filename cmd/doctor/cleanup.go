@@ -16,7 +16,7 @@ import (
 func (e *exam) cleanUp(ctx context.Context) []Check {
 	h, err := e.open(ctx, e.patient())
 	if err != nil {
-		return []Check{remains(e.scratch, output.OneLine(err.Error()))}
+		return []Check{leftBehind(e.scratch, output.OneLine(err.Error()))}
 	}
 	defer h.close()
 	if !h.can(ctx, locks.CanForget) {
@@ -28,7 +28,7 @@ func (e *exam) cleanUp(ctx context.Context) []Check {
 			"what the backend keeps of the lock %s is left: %s", e.scratch, output.OneLine(err.Error()))}
 	}
 	if err != nil {
-		return []Check{remains(e.scratch, output.OneLine(err.Error()))}
+		return []Check{leftBehind(e.scratch, output.OneLine(err.Error()))}
 	}
 	c := ok("clean up", figures{"lock": e.scratch}, "nothing is left of %s", e.scratch)
 	if n := e.forgetEarlier(ctx, h); n > 0 {
@@ -112,6 +112,6 @@ func (e *exam) forgetNow(ctx context.Context, h *handle) error {
 	return h.Lock.(locks.Forgetter).Forget(ctx)
 }
 
-func remains(name, why string) Check {
+func leftBehind(name, why string) Check {
 	return warning("clean up", "delete by hand the backend's records of the lock "+name, "something may be left of %s: %s", name, why)
 }

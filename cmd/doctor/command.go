@@ -31,7 +31,7 @@ func Command(e *env.Env) *options.Command {
 	return &options.Command{
 		Name:  "doctor",
 		Usage: "check a backend, the path to it and this machine",
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			d := &diagnosis{env: e, opt: options.NewValues()}
 			return slices.Concat([]options.Option{
 				d.opt.As("lock", "use a scratch lock whose name begins with `NAME`, because permissions may depend on it; the lock NAME itself is not touched"),
@@ -56,7 +56,7 @@ func (d *diagnosis) check() error {
 }
 
 // run makes the checks and prints them. The worst of them decides the exit status.
-func (d *diagnosis) run(r *options.Request) error {
+func (d *diagnosis) run(r *options.Invocation) error {
 	logger := d.env.Console.Start(d.opt.Messages())
 	if err := d.check(); err != nil {
 		return err
@@ -69,9 +69,9 @@ func (d *diagnosis) run(r *options.Request) error {
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	hurry, ended := env.UntilEnded(stop)
+	forced, ended := env.UntilEnded(stop)
 	report := &reporter{out: d.env.Out, progress: d.env.Console.Progress, json: d.format.Value == "json", quiet: d.opt.Quiet, broken: stop}
-	checks := diagnose(ctx, hurry, d.config(source(r.Setting("backend")), logger, report))
+	checks := diagnose(ctx, forced, d.config(source(r.Setting("backend")), logger, report))
 	result := output.ExitWith(output.Status(worst(checks)))
 	if sig := ended(); sig != nil {
 		result = &runner.SignalError{Signal: sig}

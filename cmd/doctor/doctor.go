@@ -75,8 +75,8 @@ type exam struct {
 
 // diagnose makes all checks and returns them. It ends early with ctx. It leaves nothing behind
 // that the backend can delete. Cleaning up may take as long as a lease after ctx has ended,
-// but it ends with hurry.
-func diagnose(ctx, hurry context.Context, c Config) []Check {
+// but it ends with forced.
+func diagnose(ctx, forced context.Context, c Config) []Check {
 	e := &exam{Config: c, scratch: scratchName(c.Lock)}
 	var all []Check
 	report := func(checks []Check) {
@@ -94,7 +94,7 @@ func diagnose(ctx, hurry context.Context, c Config) []Check {
 	}
 	if e.touched {
 		e.Progress("clean up")
-		report(e.cleanUp(hurry))
+		report(e.cleanUp(forced))
 	}
 	return all
 }

@@ -266,7 +266,7 @@ func TestHurried(t *testing.T) {
 	s := newStore()
 	var checks []Check
 	synctest.Test(t, func(t *testing.T) {
-		hurry, cancel := context.WithCancel(t.Context())
+		forced, cancel := context.WithCancel(t.Context())
 		c := config(s)
 		c.Progress = func(what string) {
 			if what == "clean up" {
@@ -280,7 +280,7 @@ func TestHurried(t *testing.T) {
 				begun = time.Now()
 			}
 		}
-		checks = diagnose(t.Context(), hurry, c)
+		checks = diagnose(t.Context(), forced, c)
 		if took := time.Since(begun); took > 0 {
 			t.Errorf("it went on for %v", took)
 		}

@@ -39,7 +39,7 @@ func (e *exam) judge(ctx context.Context, s locks.Servers) []Check {
 			checks = append(checks, silent(server, hint, !dead))
 			continue
 		}
-		checks = append(checks, e.wellOrNot(s.Product, server))
+		checks = append(checks, e.serverCheck(s.Product, server))
 	}
 	if e.broken != "" {
 		return checks // no server has answered
@@ -101,8 +101,8 @@ func silent(s locks.Server, hint string, others bool) Check {
 	return c
 }
 
-// wellOrNot returns the check of a server that has answered.
-func (e *exam) wellOrNot(product string, s locks.Server) Check {
+// serverCheck returns the check of a server that has answered.
+func (e *exam) serverCheck(product string, s locks.Server) Check {
 	c := Check{Name: "server", Level: OK, Figures: figures{"address": locks.Printable(s.Address)}}
 	text := []string{strings.TrimSpace(locks.Printable(product) + " " + locks.Printable(s.Version))}
 	if s.Version != "" {

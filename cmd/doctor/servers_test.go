@@ -38,7 +38,7 @@ func TestServer(t *testing.T) {
 		"an error, a warning": {expiredToo, Error, "ended on"},
 		"hostile text":        {locks.Server{Address: "h\x1b[2J", Version: "\n1"}, OK, `h\x1b[2J: etcd \n1`},
 	} {
-		c := new(exam).wellOrNot("etcd", tt.server)
+		c := new(exam).serverCheck("etcd", tt.server)
 		if c.Level != tt.want || !strings.Contains(c.Text, tt.text) || (c.Fix == "") != (tt.want == OK) {
 			t.Errorf("%s: got %+v; want %s, %q", name, c, tt.want, tt.text)
 		}

@@ -10,10 +10,10 @@ import (
 var errInterrupted = errors.New("interrupted")
 
 // UntilEnded calls stop when we receive a signal that ends programs, and ends the context
-// hurry at the second such signal. The function ended returns the first signal, or nil if
+// forced at the second such signal. The function ended returns the first signal, or nil if
 // there was none.
-func UntilEnded(stop context.CancelCauseFunc) (hurry context.Context, ended func() os.Signal) {
-	hurry, cancel := context.WithCancel(context.Background())
+func UntilEnded(stop context.CancelCauseFunc) (forced context.Context, ended func() os.Signal) {
+	forced, cancel := context.WithCancel(context.Background())
 	caught, first := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	Catch(caught, endings())
 	go func() {
@@ -22,7 +22,7 @@ func UntilEnded(stop context.CancelCauseFunc) (hurry context.Context, ended func
 		<-caught
 		cancel()
 	}()
-	return hurry, func() os.Signal {
+	return forced, func() os.Signal {
 		select {
 		case sig := <-first:
 			return sig

@@ -22,10 +22,10 @@ func checkCommand(*env.Env) *options.Command {
 	return &options.Command{
 		Name:  "check",
 		Usage: "in a job: exit with 0 if this job certainly still holds the lock, otherwise 76",
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			var length options.Duration
 			return []options.Option{{Name: "for", Group: "Lease and stopping", Value: &length, From: options.Arguments, Usage: "also require the lease to last `DURATION` longer"}},
-				func(*options.Request) error {
+				func(*options.Invocation) error {
 					sockets := os.Getenv("LEADERRUN_SOCKET")
 					if sockets == "" {
 						return output.WithHint(locks.Usagef("LEADERRUN_SOCKET is not set"), "leaderrun check works inside a job that leaderrun runs")

@@ -19,10 +19,10 @@ import (
 )
 
 func forgetCommand(e *env.Env) *options.Command {
-	c := define(e, "forget", "delete the records of locks that nobody needs any more", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	c := define(e, "forget", "delete the records of locks that nobody needs any more", func(p *operator) ([]options.Option, func(*options.Invocation) error) {
 		var yes bool
 		return []options.Option{yesOption(&yes, "Which lock")},
-			func(r *options.Request) error { return p.forget(r.Args, yes) }
+			func(r *options.Invocation) error { return p.forget(r.Args, yes) }
 	})
 	c.Args, c.Early = "NAME...", math.MaxInt // otherwise options after a name would be names
 	return c

@@ -34,8 +34,8 @@ type operator struct {
 
 // define returns a subcommand with options of its own and with those that say where a lock
 // is and what to print.
-func define(e *env.Env, name, usage string, own func(*operator) ([]options.Option, func(*options.Request) error)) *options.Command {
-	return &options.Command{Name: name, Usage: usage, Define: func() ([]options.Option, func(*options.Request) error) {
+func define(e *env.Env, name, usage string, own func(*operator) ([]options.Option, func(*options.Invocation) error)) *options.Command {
+	return &options.Command{Name: name, Usage: usage, Define: func() ([]options.Option, func(*options.Invocation) error) {
 		p := &operator{e, options.NewValues()}
 		all, do := own(p)
 		return append(all, p.opt.ToOperate()...), do

@@ -18,14 +18,14 @@ import (
 )
 
 func releaseCommand(e *env.Env) *options.Command {
-	return define(e, "release", "ask the holder to release a lock; with --force, take it away", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "release", "ask the holder to release a lock; with --force, take it away", func(p *operator) ([]options.Option, func(*options.Invocation) error) {
 		var d demand
 		var force, yes bool
 		return append(p.resignOptions(&d),
 				options.Option{Name: "force", Group: "Lease and stopping", Value: &force, From: options.Arguments,
 					Usage: "take the lock away from the holder, which then kills its job; another may hold the lock before that"},
 				yesOption(&yes, "Lease and stopping"),
-			), func(*options.Request) error {
+			), func(*options.Invocation) error {
 				if !force {
 					return p.resign("leaderrun release", d)
 				}

@@ -20,9 +20,9 @@ import (
 const resignLook = 300 * time.Millisecond
 
 func resignCommand(e *env.Env) *options.Command {
-	return define(e, "resign", "ask the holder to end its job and release the lock, and wait for it", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "resign", "ask the holder to end its job and release the lock, and wait for it", func(p *operator) ([]options.Option, func(*options.Invocation) error) {
 		var d demand
-		return p.resignOptions(&d), func(*options.Request) error { return p.resign("leaderrun resign", d) }
+		return p.resignOptions(&d), func(*options.Invocation) error { return p.resign("leaderrun resign", d) }
 	})
 }
 

@@ -16,14 +16,14 @@ import (
 const exitFree = 1
 
 func statusCommand(e *env.Env) *options.Command {
-	return define(e, "status", "show who holds a lock, or all locks; exit with 0 if one is held, 1 if not", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "status", "show who holds a lock, or all locks; exit with 0 if one is held, 1 if not", func(p *operator) ([]options.Option, func(*options.Invocation) error) {
 		var all bool
 		var format options.Choice
 		return []options.Option{
 			p.opt.As("lock", "`NAME` of the lock (default: all)"),
 			allOption(&all),
 			options.Format(&format, "table", "print as `FORMAT`: table, wide or json", "table", "wide", "json"),
-		}, func(*options.Request) error { return p.status(all, format.Value) }
+		}, func(*options.Invocation) error { return p.status(all, format.Value) }
 	})
 }
 

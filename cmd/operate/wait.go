@@ -16,7 +16,7 @@ import (
 )
 
 func waitCommand(e *env.Env) *options.Command {
-	return define(e, "wait", "wait until a lock is free, held, or changes, without taking it", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "wait", "wait until a lock is free, held, or changes, without taking it", func(p *operator) ([]options.Option, func(*options.Invocation) error) {
 		var until options.Choice
 		var interval options.Duration
 		return []options.Option{
@@ -26,7 +26,7 @@ func waitCommand(e *env.Env) *options.Command {
 			p.opt.As("wait", "wait at most `DURATION`, then exit with 75; a bare number is seconds (default: no limit)"),
 			p.opt.As("conflict-exit-code", "exit with `N` if the wait timed out"),
 			intervalOption(&interval, "1s"),
-		}, func(*options.Request) error { return p.await(until.Value, interval.D) }
+		}, func(*options.Invocation) error { return p.await(until.Value, interval.D) }
 	})
 }
 

@@ -26,14 +26,14 @@ type watching struct {
 }
 
 func watchCommand(e *env.Env) *options.Command {
-	return define(e, "watch", "follow who holds a lock, or all locks, until interrupted", func(p *operator) ([]options.Option, func(*options.Request) error) {
+	return define(e, "watch", "follow who holds a lock, or all locks, until interrupted", func(p *operator) ([]options.Option, func(*options.Invocation) error) {
 		w := &watching{operator: p}
 		return []options.Option{
 			p.opt.As("lock", "`NAME` of the lock (default: all)"),
 			allOption(&w.all),
 			options.Format(&w.format, "", "print changes as `FORMAT`, one line per change: lines or json (default: on a terminal a table that is kept up to date, else lines)", "lines", "json"),
 			intervalOption(&w.interval, "2s"),
-		}, func(*options.Request) error { return w.watch() }
+		}, func(*options.Invocation) error { return w.watch() }
 	})
 }
 

@@ -28,7 +28,7 @@ var dependents = map[string]string{"once-per": "once-per-attempt", "restart": "g
 
 // contradict drops one option of each pair that contradicts each other, or returns an
 // error.
-func (r *Request) contradict() error {
+func (r *Invocation) contradict() error {
 	for _, c := range contradictions {
 		a, b := r.Setting(c.a), r.Setting(c.b)
 		switch {
@@ -50,7 +50,7 @@ func (r *Request) contradict() error {
 
 // drop resets a setting because of one of a higher rank. It also resets the dependent
 // option, unless that has the higher rank too.
-func (r *Request) drop(s *Setting, winner Rank) {
+func (r *Invocation) drop(s *Setting, winner Rank) {
 	if d := r.Setting(dependents[s.Name]); d != nil && d.Rank < winner {
 		d.reset()
 	}

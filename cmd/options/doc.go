@@ -3,7 +3,7 @@
 // applies.
 //
 //	Read       arguments → a Line: which subcommand, which options, what follows
-//	Resolve    a Line, variables, the config file → a Request: one Setting for each
+//	Resolve    a Line, variables, the config file → an Invocation: one Setting for each
 //	           option, which says where the value comes from
 //	Command.Do sets the values, and does the subcommand's work
 package options

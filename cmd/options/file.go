@@ -62,12 +62,12 @@ type config struct {
 // A section is the top of the file, or one job.
 type section struct {
 	line    int
-	options map[string]entry // by the long names of options
-	command *command         // nil: none
+	options map[string]rawValue // by the long names of options
+	command *command            // nil: none
 }
 
-// An entry is a value as it is written in the file, before variables are expanded.
-type entry struct {
+// A rawValue is one as it is written in the file, before variables are expanded.
+type rawValue struct {
 	text string
 	line int
 }

@@ -132,10 +132,10 @@ type Command struct {
 
 	// Define returns its options, and the function that does its work once their values
 	// are set. It is called once, and only if the options are needed, to start quickly.
-	Define func() ([]Option, func(*Request) error)
+	Define func() ([]Option, func(*Invocation) error)
 
 	options []Option
-	do      func(*Request) error
+	do      func(*Invocation) error
 }
 
 // Options returns the command's options.
@@ -167,7 +167,7 @@ func (c *Command) option(name string) *Option {
 }
 
 // Do sets the values of the options, through the library, and does the command's work.
-func (c *Command) Do(r *Request) error {
+func (c *Command) Do(r *Invocation) error {
 	set := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	for _, s := range r.Settings {
 		if s.Rank == Default {

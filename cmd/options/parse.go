@@ -92,13 +92,13 @@ func (c *config) syntax(err error) error {
 
 func (c *config) read(body ast.Node) error {
 	options := keys()
-	c.top = section{options: map[string]entry{}}
+	c.top = section{options: map[string]rawValue{}}
 	return c.eachKey(body, "a config file", func(key string, n *ast.MappingValueNode) error {
 		if key != jobsKey {
 			return c.option(&c.top, key, n, options, jobsKey)
 		}
 		return c.eachKey(n.Value, jobsKey, func(name string, n *ast.MappingValueNode) error {
-			job := &section{line: line(n.Key), options: map[string]entry{}}
+			job := &section{line: line(n.Key), options: map[string]rawValue{}}
 			c.jobs[name] = job
 			return c.eachKey(n.Value, "job "+output.Quote(name), func(key string, n *ast.MappingValueNode) error {
 				if key == commandKey {
@@ -125,7 +125,7 @@ func (c *config) option(s *section, key string, n *ast.MappingValueNode, options
 	if err != nil {
 		return err
 	}
-	s.options[key] = entry{text, line(n.Key)}
+	s.options[key] = rawValue{text, line(n.Key)}
 	return nil
 }
 

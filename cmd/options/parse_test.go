@@ -77,7 +77,7 @@ func TestParseConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]entry{
+	for name, want := range map[string]rawValue{
 		"ttl": {"30", 2}, "wait": {"1.50", 3}, "nonblock": {"true", 4}, "lock": {"a\tb", 5}, "id": {"it's", 6},
 		"events": {"/x/y", 7}, "signal": {"TERM", 9}, "verbose": {"0x1", 11},
 	} {

@@ -31,8 +31,8 @@ type Setting struct {
 	line   int    // in the file
 }
 
-// A Request is what a user asks a subcommand to do.
-type Request struct {
+// An Invocation is what a user asks a subcommand to do.
+type Invocation struct {
 	Settings []*Setting // one for each option, in the order of help
 	Args     []string   // the command to run, or other arguments
 	ArgsFrom string     // where they come from
@@ -43,12 +43,12 @@ type Request struct {
 
 // Resolve decides which values apply: for each option the one of the highest rank. Of two
 // options that contradict each other, the one of the higher rank applies.
-func Resolve(l *Line) (*Request, error) {
+func Resolve(l *Line) (*Invocation, error) {
 	config, job, err := l.openConfig()
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, Hidden: config.hidden, config: config}
+	r := &Invocation{Args: append(l.Words, l.Rest...), ArgsFrom: "command line", Line: l, Hidden: config.hidden, config: config}
 	all := l.Command.Options()
 	for i := range all {
 		s, err := l.decide(&all[i], config, job)
@@ -109,7 +109,7 @@ func (s *Setting) reset() {
 }
 
 // Setting returns the setting of an option, or nil if the subcommand does not have it.
-func (r *Request) Setting(name string) *Setting {
+func (r *Invocation) Setting(name string) *Setting {
 	for _, s := range r.Settings {
 		if s.Name == name {
 			return s
@@ -119,7 +119,7 @@ func (r *Request) Setting(name string) *Setting {
 }
 
 // Given reports whether the value of an option comes from the command line.
-func (r *Request) Given(name string) bool {
+func (r *Invocation) Given(name string) bool {
 	s := r.Setting(name)
 	return s != nil && s.Rank == Flag
 }
@@ -164,7 +164,7 @@ func (c *config) job(name string) (*section, error) {
 }
 
 // value expands and checks an option's value from the file.
-func (c *config) value(o *Option, e entry) (string, error) {
+func (c *config) value(o *Option, e rawValue) (string, error) {
 	value, err := expand(e.text)
 	if err != nil {
 		return "", c.at(e.line, "%s: %v", o.Name, err)
@@ -185,7 +185,7 @@ func (c *config) value(o *Option, e entry) (string, error) {
 }
 
 // nameLock names the lock after the job if it has no other name.
-func (r *Request) nameLock(job *section) error {
+func (r *Invocation) nameLock(job *section) error {
 	lock, name := r.Setting("lock"), r.Setting("job")
 	if lock == nil || name == nil || name.Text == "" || lock.Rank > Default {
 		return nil
@@ -199,7 +199,7 @@ func (r *Request) nameLock(job *section) error {
 
 // findCommand decides which command to run: that of the command line, a variable or the
 // job, in this order.
-func (r *Request) findCommand(job *section) error {
+func (r *Invocation) findCommand(job *section) error {
 	line, words := r.Setting(commandKey), min(r.Line.Command.Early, len(r.Args))
 	if !r.Line.Command.Job {
 		return nil
@@ -223,7 +223,7 @@ func (r *Request) findCommand(job *section) error {
 
 // Backend returns the backend that a run with the options of a line would use.
 func (l *Line) Backend() (string, error) {
-	run := &Command{Define: func() ([]Option, func(*Request) error) {
+	run := &Command{Define: func() ([]Option, func(*Invocation) error) {
 		return NewValues().Pick("backend", "config", "job"), nil
 	}}
 	r, err := Resolve(&Line{Command: run, Given: l.Given})

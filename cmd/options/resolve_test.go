@@ -81,7 +81,7 @@ func TestResolve(t *testing.T) {
 				name, value, _ := strings.Cut(v, "=")
 				t.Setenv(name, value)
 			}
-			l, err := Read(strings.Fields(tt.args), []*Command{{Name: "run", Job: true, Define: func() ([]Option, func(*Request) error) {
+			l, err := Read(strings.Fields(tt.args), []*Command{{Name: "run", Job: true, Define: func() ([]Option, func(*Invocation) error) {
 				return NewValues().Table(), nil
 			}}})
 			if err != nil {
@@ -118,8 +118,8 @@ func TestDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := NewValues()
-	c := &Command{Name: "run", Job: true, Define: func() ([]Option, func(*Request) error) {
-		return v.Table(), func(*Request) error { return nil }
+	c := &Command{Name: "run", Job: true, Define: func() ([]Option, func(*Invocation) error) {
+		return v.Table(), func(*Invocation) error { return nil }
 	}}
 	l, err := Read([]string{"-nE0", "-s", "KILL", "-vv", "--config", file}, []*Command{c})
 	if err != nil {

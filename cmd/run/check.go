@@ -12,7 +12,7 @@ import (
 
 // check returns an error if options make no sense together. The table of options limits
 // single values, and the precedence of sources decides other contradictions, in cmd/options.
-func (s *session) check(r *options.Request) error {
+func (s *session) check(r *options.Invocation) error {
 	if err := locks.CheckName(s.opt.Lock); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // ineffective returns the options that an enclosing leaderrun would have to know: those that
 // refuse nested use, and those to warn of. The text of the latter says where they come from.
-func (s *session) ineffective(r *options.Request) (refuse, warn []string) {
+func (s *session) ineffective(r *options.Invocation) (refuse, warn []string) {
 	o := s.opt
 	for _, option := range []struct {
 		name    string

@@ -54,7 +54,7 @@ type nest struct {
 	refuse, warn []string  // see session.ineffective
 }
 
-func (s *session) nest(backend *url.URL, r *options.Request, logger *slog.Logger) *nest {
+func (s *session) nest(backend *url.URL, r *options.Invocation, logger *slog.Logger) *nest {
 	n := &nest{lock: s.opt.Lock, store: store(backend, os.Environ()), log: logger}
 	n.refuse, n.warn = s.ineffective(r)
 	for link, err := range socket.Chain(os.Getenv("LEADERRUN_SOCKET"), askLimit) {

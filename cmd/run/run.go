@@ -35,9 +35,9 @@ func Command(e *env.Env) *options.Command {
 		Usage: "run a command while holding a lock (the default)",
 		Args:  "[--] COMMAND [ARG...]",
 		Job:   true,
-		Define: func() ([]options.Option, func(*options.Request) error) {
+		Define: func() ([]options.Option, func(*options.Invocation) error) {
 			v := options.NewValues()
-			return v.Table(), func(r *options.Request) error {
+			return v.Table(), func(r *options.Invocation) error {
 				s := &session{env: e, opt: v}
 				defer s.end()
 				err := s.begin()
@@ -101,7 +101,7 @@ func (s *session) end() {
 
 // run checks everything that can be checked before a lock is taken, then calls the
 // runner.
-func (s *session) run(r *options.Request) error {
+func (s *session) run(r *options.Invocation) error {
 	signals := listen()
 	if s.opt.ID == "" {
 		s.opt.ID = env.NewID()

@@ -19,9 +19,8 @@ const (
 )
 
 // Main serves one lock of the given backend on standard input and output, and returns the
-// exit status of the program: 0 after the input has ended. This is the whole program
-// leaderrun-etcd:
-// whole program leaderrun-etcd is
+// exit status of the program: 0 after the input has ended. The whole of
+// leaderrun-etcd is:
 //
 //	func main() { os.Exit(helper.Main("etcd", etcd.Open)) }
 //

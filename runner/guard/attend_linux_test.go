@@ -62,7 +62,7 @@ func TestAttend(t *testing.T) {
 		}
 	}
 	later := clock.Boot{}.Now().Add(time.Hour)
-	order(task{killBy: later}.frame(), kindStarted)
+	order(startOrder{killBy: later}.frame(), kindStarted)
 	order(number(kindStop, int64(syscall.SIGTERM)), 0)
 	if sig := <-c.signalled; sig != syscall.SIGTERM {
 		t.Fatalf("got %v", sig)
@@ -92,7 +92,7 @@ func TestAttendOrphaned(t *testing.T) {
 	c := &crowd{signalled: make(chan syscall.Signal, 9), all: make(chan struct{})}
 	ended := make(chan struct{})
 	go func() { defer close(ended); newGuard(theirs, c).run() }()
-	for _, f := range []frame{task{killBy: clock.Boot{}.Now().Add(time.Hour)}.frame(), number(kindStop, int64(syscall.SIGTERM))} {
+	for _, f := range []frame{startOrder{killBy: clock.Boot{}.Now().Add(time.Hour)}.frame(), number(kindStop, int64(syscall.SIGTERM))} {
 		if err := ours.send(f); err != nil {
 			t.Fatal(err)
 		}

@@ -128,7 +128,7 @@ func (l *leaderrun) checkFrame(f frame) {
 	var killBy clock.Instant
 	switch f.kind {
 	case kindStart:
-		t, _ := f.task()
+		t, _ := f.startOrder()
 		killBy = t.killBy
 	case kindDeadline:
 		n, _ := f.number()

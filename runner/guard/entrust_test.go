@@ -32,7 +32,7 @@ func TestEntrustedRoundTrip(t *testing.T) {
 func TestOrphanedEarly(t *testing.T) {
 	t.Parallel()
 	whole := entrusted(proc.OnDeath{Message: []byte("release")})
-	bad := task{killBy: clock.Never, command: proc.Command{Path: "/none/such", Args: []string{"x"}}, message: []byte("release")}.frame()
+	bad := startOrder{killBy: clock.Never, command: proc.Command{Path: "/none/such", Args: []string{"x"}}, message: []byte("release")}.frame()
 	for name, test := range map[string]struct {
 		frames []frame
 		want   string

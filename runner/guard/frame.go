@@ -102,8 +102,8 @@ func (f frame) number() (int64, error) {
 // exitOf returns the Exit that the guard reports as n.
 func exitOf(n int64) proc.Exit { return proc.ExitOf(syscall.WaitStatus(n)) }
 
-// A task is the content of a start frame.
-type task struct {
+// A startOrder is the content of a start frame.
+type startOrder struct {
 	killBy  clock.Instant
 	tty     bool // the job's group becomes the terminal's foreground group
 	command proc.Command
@@ -113,7 +113,7 @@ type task struct {
 	containment Tier
 }
 
-func (t task) frame() frame {
+func (t startOrder) frame() frame {
 	b := binary.BigEndian.AppendUint64(nil, uint64(t.killBy))
 	var flags byte
 	if t.tty {
@@ -127,7 +127,7 @@ func (t task) frame() frame {
 	return frame{kindStart, appendText(b, string(t.containment))}
 }
 
-func (f frame) task() (t task, err error) {
+func (f frame) startOrder() (t startOrder, err error) {
 	b := &body{rest: f.body}
 	t.killBy = clock.Instant(b.number(8))
 	flags := b.number(1)
@@ -136,7 +136,7 @@ func (f frame) task() (t task, err error) {
 	t.message, t.remove = []byte(b.text()), b.texts()
 	t.containment = Tier(b.text())
 	if b.short || len(b.rest) > 0 || flags >= startsUnknown {
-		return task{}, errFrame
+		return startOrder{}, errFrame
 	}
 	return t, nil
 }

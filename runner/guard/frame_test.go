@@ -18,7 +18,7 @@ import (
 )
 
 // aTask has a value in each field.
-var aTask = task{
+var aTask = startOrder{
 	killBy: clock.Never,
 	command: proc.Command{
 		Path: "/bin/sh",
@@ -58,8 +58,8 @@ func TestTaskRoundTrip(t *testing.T) {
 	noInput.command.NoInput = true
 	foreground := aTask
 	foreground.tty = true
-	for _, want := range []task{aTask, noInput, foreground, {message: []byte{}}} {
-		got, err := want.frame().task()
+	for _, want := range []startOrder{aTask, noInput, foreground, {message: []byte{}}} {
+		got, err := want.frame().startOrder()
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
@@ -71,15 +71,15 @@ func TestTaskCutShort(t *testing.T) {
 	t.Parallel()
 	body := aTask.frame().body
 	for n := range body {
-		if got, err := (frame{kindStart, body[:n]}).task(); err == nil {
+		if got, err := (frame{kindStart, body[:n]}).startOrder(); err == nil {
 			t.Errorf("%d of %d bytes: got %+v", n, len(body), got)
 		}
 	}
-	if _, err := (frame{kindStart, append(body, 0)}).task(); err == nil {
+	if _, err := (frame{kindStart, append(body, 0)}).startOrder(); err == nil {
 		t.Error("a frame with a byte too many was accepted")
 	}
 	body[8] = startsUnknown
-	if _, err := (frame{kindStart, body}).task(); err == nil {
+	if _, err := (frame{kindStart, body}).startOrder(); err == nil {
 		t.Error("an unknown flag was accepted")
 	}
 }
@@ -240,7 +240,7 @@ func TestFiles(t *testing.T) {
 func TestSpawnTooLate(t *testing.T) {
 	t.Parallel()
 	ran := filepath.Join(t.TempDir(), "ran")
-	late := task{killBy: clock.Boot{}.Now(), command: proc.Command{Path: "/usr/bin/env", Args: []string{"env", "touch", ran}}}
+	late := startOrder{killBy: clock.Boot{}.Now(), command: proc.Command{Path: "/usr/bin/env", Args: []string{"env", "touch", ran}}}
 	pid, err := newGuard(nil, machine{}).spawn(late)
 	if pid != 0 || !errors.Is(err, errnoLate) {
 		t.Errorf("got %d, %v", pid, err)
@@ -274,7 +274,7 @@ func FuzzFrames(f *testing.F) {
 				t.Errorf("%q was read as %q and %q", b, f.encode(), rest)
 			}
 			b = rest
-			if task, err := f.task(); err == nil && !bytes.Equal(task.frame().body, f.body) {
+			if task, err := f.startOrder(); err == nil && !bytes.Equal(task.frame().body, f.body) {
 				t.Errorf("%q was read as %+v", f.body, task)
 			}
 			if r, err := f.checkStart(); err == nil && !bytes.Equal(r.frame().body, f.body) {

@@ -110,7 +110,7 @@ func (g *guard) look() {
 	}
 }
 
-// obey carries out an order, and reports whether the guard is to go on.
+// carryOut executes an order, and reports whether the guard goes on.
 func (g *guard) carryOut(f frame) bool {
 	switch f.kind {
 	case kindFiles:
@@ -163,7 +163,7 @@ func (g *guard) send() {
 }
 
 func (g *guard) start(f frame) bool {
-	t, err := f.task()
+	t, err := f.startOrder()
 	if err != nil || g.job != 0 {
 		g.report(frame{kindNotContained, []byte(errFrame.Error())})
 		return false
@@ -187,7 +187,7 @@ func (g *guard) start(f frame) bool {
 
 // spawn starts the job, unless it would have to be killed at once, because we may have been
 // frozen. Its group gets the terminal before the command runs.
-func (g *guard) spawn(t task) (pid int, err error) {
+func (g *guard) spawn(t startOrder) (pid int, err error) {
 	if g.host.Now() >= t.killBy {
 		return 0, errnoLate
 	}

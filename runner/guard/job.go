@@ -93,7 +93,7 @@ func (j *job) start(c proc.Command) error {
 	case err != nil:
 		return err
 	}
-	f := task{killBy: j.wanted, tty: c.Terminal != nil, command: c, message: j.onDeath.Message, remove: j.onDeath.Remove, containment: j.client.containment}.frame()
+	f := startOrder{killBy: j.wanted, tty: c.Terminal != nil, command: c, message: j.onDeath.Message, remove: j.onDeath.Remove, containment: j.client.containment}.frame()
 	if len(f.body) > longest {
 		return proc.NewStartError(c.Path, syscall.E2BIG)
 	}

@@ -72,7 +72,7 @@ func TestStorm(t *testing.T) {
 		_ = theirs.file.Close()
 	}()
 	const lasts = time.Second
-	if err := ours.send(task{killBy: clock.Boot{}.Now().Add(lasts)}.frame()); err != nil {
+	if err := ours.send(startOrder{killBy: clock.Boot{}.Now().Add(lasts)}.frame()); err != nil {
 		t.Fatal(err)
 	}
 	<-s.started

@@ -21,4 +21,4 @@ func NewStore(u *url.URL, o locks.Options) (caslease.Store, error) {
 const Unclaimed = unclaimed
 
 // LeaseOfState returns the id of the lease that belongs to a state.
-func LeaseOfState(state string) string { return leaseID(caslease.TermOf(state).Nonce) }
+func LeaseOfState(state string) string { return leaseID(caslease.LeaseOf(state).Nonce) }

@@ -43,13 +43,13 @@ func leaseOf(c caslease.Cell) string {
 	if !c.Leased {
 		return ""
 	}
-	return leaseID(caslease.TermOf(c.State).Nonce)
+	return leaseID(caslease.LeaseOf(c.State).Nonce)
 }
 
 // swapLease changes the cell of a lease, which is in blob b, and takes, renews or gives up
 // the service's lease as the next state says.
 func (s *store) swapLease(ctx context.Context, k caslease.Key, b *blobView, at caslease.Cell, next caslease.Value) (caslease.Cell, error) {
-	id, term := leaseOf(at), caslease.TermOf(next.State)
+	id, term := leaseOf(at), caslease.LeaseOf(next.State)
 	var err error
 	switch {
 	case term.Held && next.Silent:
@@ -95,7 +95,7 @@ func unchanged(etag azcore.ETag) *lease.ModifiedAccessConditions {
 
 // acquire takes the service's lease for a term. If an earlier attempt of ours, whose answer
 // was lost, has the lease, it is given up first.
-func (s *store) acquire(ctx context.Context, k caslease.Key, b *blobView, earlier string, t caslease.Term) error {
+func (s *store) acquire(ctx context.Context, k caslease.Key, b *blobView, earlier string, t caslease.Leased) error {
 	if earlier != "" {
 		if err := s.release(ctx, k, earlier); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (s *store) settle(ctx context.Context, k caslease.Key, b *blobView) (*blobV
 	s.mu.Lock()
 	doubts := maps.Clone(s.doubts)
 	s.mu.Unlock()
-	term := caslease.TermOf(b.cell(k.Part).State)
+	term := caslease.LeaseOf(b.cell(k.Part).State)
 	for id, etag := range doubts {
 		if term.Held && leaseID(term.Nonce) == id {
 			continue // the next attempt gives it up

@@ -110,7 +110,7 @@ func (b *blobView) cell(p caslease.Part) caslease.Cell {
 	switch {
 	case b.infinite:
 		c.Lessee = lesseeForever
-	case b.leased && p == caslease.Lease && !caslease.TermOf(c.State).Held:
+	case b.leased && p == caslease.Lease && !caslease.LeaseOf(c.State).Held:
 		c.Lessee = lessee
 	}
 	return c

@@ -58,7 +58,7 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	e.started(term{Session: answer.ID, TTL: ttl}, sent)
+	e.started(handover{Session: answer.ID, TTL: ttl}, sent)
 	return nil
 }
 

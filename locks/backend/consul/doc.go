@@ -25,11 +25,11 @@
 //	namespace=NAME    of the keys and the session, in Consul Enterprise
 //	partition=NAME    likewise
 //	servername=NAME   the name that the server's certificate must have
-//	tls=true|false    speak TLS or not; else TLS is spoken if cacert, cert or servername is
-//	                  given, or as the variables say
+//	tls=true|false    whether to use TLS; by default if cacert, cert or servername is given,
+//	                  or as the variables say
 //	token-file=FILE   has the ACL token
 //
-// What the URL leaves open comes from the variables of the program consul:
+// Settings that the URL omits come from the variables of the consul command:
 // CONSUL_HTTP_ADDR (host:port, http://…, https://… or unix:///socket; without a port 80, or
 // 443 with TLS),
 // CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE, CONSUL_HTTP_AUTH (user:password),

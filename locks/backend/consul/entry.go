@@ -39,8 +39,8 @@ func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	return &entry{lock: l, campaign: c}, nil
 }
 
-// A term has what another handle needs to adopt our term.
-type term struct {
+// A handover has what another handle needs to continue our term, or our place.
+type handover struct {
 	Session string        `json:"session"`
 	TTL     time.Duration `json:"ttl_ns"`
 	Token   uint64        `json:"token"`
@@ -49,13 +49,13 @@ type term struct {
 // Term implements [queue.Entry].
 func (e *entry) Term() string {
 	id, token := e.ours()
-	b, _ := json.Marshal(term{id, e.campaign.TTL(), token}) // a string and numbers can be encoded
+	b, _ := json.Marshal(handover{id, e.campaign.TTL(), token}) // a string and numbers can be encoded
 	return string(b)
 }
 
 // Adopt implements [queue.Entry].
 func (e *entry) Adopt(text string) (token uint64, err error) {
-	var t term
+	var t handover
 	if err := json.Unmarshal([]byte(text), &t); err != nil || t.Session == "" || t.TTL <= 0 || t.Token == 0 {
 		return 0, locks.Usagef("not a term of a Consul lock")
 	}
@@ -65,7 +65,7 @@ func (e *entry) Adopt(text string) (token uint64, err error) {
 
 // started notes a session that was made, or renewed, at the given moment or later. From
 // then on the campaign ends when nobody renews it.
-func (e *entry) started(t term, sent clock.Instant) {
+func (e *entry) started(t handover, sent clock.Instant) {
 	e.mu.Lock()
 	e.session, e.token, e.tried, e.expires = t.Session, t.Token, t.Token != 0, sent.Add(t.TTL)
 	e.mu.Unlock()

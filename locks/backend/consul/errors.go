@@ -104,7 +104,7 @@ func allCauses(tls bool) (all []causes.Cause) {
 	return slices.Concat(all, lasting(), causes.Connecting("a Consul agent"), []causes.Cause{
 		{Pattern: "i/o timeout", Hint: causes.HintSilent},
 		{Pattern: "Client sent an HTTP request to an HTTPS server", Hint: tlsfiles.HintTLS(files)},
-		{Pattern: "malformed HTTP response", Text: "what answered is not Consul", Hint: hintPort},
+		{Pattern: "malformed HTTP response", Text: "the server at this address is not Consul", Hint: hintPort},
 		{Pattern: errForeign.Error(), Hint: hintPort},
 		{Pattern: "Permission denied", Denied: true, Hint: hintACL},
 		{Pattern: "ACL not found", Denied: true, Text: "the server does not know the token, or it has expired", Hint: hintACL},

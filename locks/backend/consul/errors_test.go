@@ -93,7 +93,7 @@ func troubles(t *testing.T) []troubled {
 		{"proxy denies", answers(http.StatusForbidden, "<html>"), locks.ErrDenied, "403", "policy", false},
 		{"wants a password", answers(http.StatusUnauthorized, ""), locks.ErrDenied, "401", "CONSUL_HTTP_AUTH", false},
 		{"no leader", answers(http.StatusInternalServerError, "No cluster leader"), locks.ErrUnavailable, "No cluster leader", "list-peers", true},
-		{"SSH server", ssh, locks.ErrUnavailable, "what answered is not Consul", "check the port", false},
+		{"SSH server", ssh, locks.ErrUnavailable, "the server at this address is not Consul", "check the port", false},
 		{"plain to TLS port", secure.Addr(), locks.ErrUnavailable, "HTTPS server", "if the server speaks TLS", false},
 		{"TLS to plain port", plain.Addr() + "?tls=true", locks.ErrUnavailable, "does not speak it", "does not speak TLS", false},
 		{"unknown CA", secure.Addr() + "?cacert=" + other.CertFile, locks.ErrUnavailable, "signed by unknown authority", "cacert=FILE", false},

@@ -69,8 +69,8 @@
 //
 // # Next in line
 //
-// Who is next leads as soon as its watch says so, without asking again. It has looked at
-// the queue, in one transaction at revision R, and found one entry before its own: the
+// The next waiter leads as soon as its watch reports the deletion of the entry before it, without
+// reading the queue again. It has read the queue, in one transaction at revision R, and found one entry before its own: the
 // head. It watches the deletions of all entries from R+1 on. It leads if an answer has that
 // of the head, and neither that answer nor an earlier one has that of its own entry. The
 // proof:
@@ -89,7 +89,8 @@
 //   - Some servers have omitted a deletion after a compaction (etcd-io/etcd#18089). If it
 //     is that of our entry, we learn of it when we write our label again, 100 ms later.
 //
-// Who is not next looks when the holder before it writes its label, and so becomes next.
+// A waiter further back reads the queue again when the new holder writes its label, and may find
+// that it is next.
 //
 // # Record and requests
 //

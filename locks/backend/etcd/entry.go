@@ -47,8 +47,8 @@ func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 // of sets the entry's lease, and thereby its key.
 func (e *entry) of(id int64) { e.id, e.key = id, entryKey(e.lock.queue, id) }
 
-// A term has what another handle needs to adopt our term.
-type term struct {
+// A handover has what another handle needs to continue our term, or our place.
+type handover struct {
 	Lease   int64 `json:"lease"`
 	Created int64 `json:"created"` // the revision of our entry
 	TTL     int64 `json:"ttl_s"`
@@ -56,13 +56,13 @@ type term struct {
 
 // Term implements [queue.Entry].
 func (e *entry) Term() string {
-	b, _ := json.Marshal(term{e.id, e.entered.Load(), int64(e.campaign.TTL() / time.Second)}) // numbers can be encoded
+	b, _ := json.Marshal(handover{e.id, e.entered.Load(), int64(e.campaign.TTL() / time.Second)}) // numbers can be encoded
 	return string(b)
 }
 
 // Adopt implements [queue.Entry].
 func (e *entry) Adopt(text string) (token uint64, err error) {
-	var t term
+	var t handover
 	if err = json.Unmarshal([]byte(text), &t); err != nil || t.Lease <= 0 || t.Created <= 0 || t.TTL <= 0 {
 		return 0, &locks.UsageError{What: "not a term of an etcd lock"}
 	}

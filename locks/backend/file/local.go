@@ -37,7 +37,7 @@ func (fs fileSystem) lost() string {
 // local to each client, and the page cache is not reliable.
 //
 // The lock file is checked as well as its directory, because another file may be mounted
-// over it.
+// on top.
 func (l *Locker) checkLocal(f *os.File) error {
 	fs, err := l.fileSystem(f)
 	switch {

@@ -81,9 +81,9 @@ func (s *settings) meets(name string, value json.RawMessage, classes []string) r
 	case "sizeAboveBytes", "customTimeBefore", "daysSinceCustomTime", "noncurrentTimeBefore", "daysSinceNoncurrentTime":
 		return never
 	case "isLive":
-		return when(string(value) != "false", certain)
+		return choose(string(value) != "false", certain)
 	case "numNewerVersions":
-		return when(string(value) == "0", certain)
+		return choose(string(value) == "0", certain)
 	}
 	var list []string
 	if json.Unmarshal(value, &list) != nil {
@@ -92,18 +92,18 @@ func (s *settings) meets(name string, value json.RawMessage, classes []string) r
 	switch name {
 	case "matchesPrefix":
 		ours := s.prefix + "/"
-		return when(slices.ContainsFunc(list, func(theirs string) bool {
+		return choose(slices.ContainsFunc(list, func(theirs string) bool {
 			return strings.HasPrefix(ours, theirs) || strings.HasPrefix(theirs, ours)
 		}), certain)
 	case "matchesSuffix":
-		return when(slices.ContainsFunc(list, s.mayEnd), unclear)
+		return choose(slices.ContainsFunc(list, s.mayEnd), unclear)
 	case "matchesStorageClass":
-		return when(slices.ContainsFunc(list, func(class string) bool { return !cold(class) || slices.Contains(classes, class) }), certain)
+		return choose(slices.ContainsFunc(list, func(class string) bool { return !cold(class) || slices.Contains(classes, class) }), certain)
 	}
 	return unclear // a condition that we do not know
 }
 
-func when(ok bool, r reach) reach {
+func choose(ok bool, r reach) reach {
 	if ok {
 		return r
 	}

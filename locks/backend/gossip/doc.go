@@ -13,14 +13,14 @@
 // given. Seeds that are down are tried for ever. Locks in different spaces are different.
 // Parameters:
 //
-//	min=N           nobody leads who sees fewer members that contend for the lock, itself
-//	                among them; required. With more than half of the hosts, one part of a
+//	min=N           the least number of contenders, itself included, that a leader must see;
+//	                required. With more than half of the hosts, one part of a
 //	                network that is cut has a leader, once its members have noticed
 //	key-file=FILE   encrypts and authenticates all messages: keys of 16, 24 or 32 bytes in
 //	                base64, one a line. The first encrypts, all decrypt. The file is read
 //	                again every few seconds. Required, unless all members are on loopback
 //	rank=age        the oldest leads, which is the default
-//	rank=priority   who has the greatest --priority leads, then the oldest
+//	rank=priority   the member with the greatest --priority leads, then the oldest
 //	bind=HOST:PORT  where this host listens; unless given, the first seed that is an address
 //	                of this machine. With port 0 others do not find it there
 //

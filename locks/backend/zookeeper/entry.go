@@ -44,8 +44,8 @@ func (l *lock) NewEntry(c *queue.Campaign) (queue.Entry, error) {
 	return &entry{lock: l, campaign: c, s: s, guid: rand.Text()}, err
 }
 
-// A term has what another handle needs to adopt our term.
-type term struct {
+// A handover has what another handle needs to continue our term, or our place.
+type handover struct {
 	Session  int64    `json:"session"`
 	Password [16]byte `json:"password"`
 	TTLms    int64    `json:"ttl_ms"`
@@ -58,14 +58,14 @@ type term struct {
 // Term implements [queue.Entry].
 func (e *entry) Term() string {
 	s, own := e.s.session(), e.ours()
-	b, _ := json.Marshal(term{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // only the core gets the password
+	b, _ := json.Marshal(handover{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // only the core gets the password
 	return string(b)
 }
 
 // Adopt implements [queue.Entry]. The next renewal resumes the session, on a server that
 // knows our node.
 func (e *entry) Adopt(text string) (token uint64, err error) {
-	var t term
+	var t handover
 	if err := json.Unmarshal([]byte(text), &t); err != nil || t.Session == 0 || t.TTLms <= 0 || t.Node == "" || t.Token == 0 {
 		return 0, &locks.UsageError{What: "not a term of a ZooKeeper lock"}
 	}

@@ -191,7 +191,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 // that is written; a renewal writes nothing. It is called with mu held. As in Azure, a
 // renewal that comes late is accepted if nobody has taken the cell since.
 func (s *sim) lease(at string, c *cell, to caslease.Value) (renewed bool, err error) {
-	term := caslease.TermOf(to.State)
+	term := caslease.LeaseOf(to.State)
 	if term.Nonce == "" {
 		return false, nil
 	}

@@ -49,11 +49,11 @@ func TestTermOf(t *testing.T) {
 	s := state{Is: held, Nonce: "n", TTLms: 1500}
 	broken := s.freed()
 	broken.Broken = "b"
-	for text, want := range map[string]Term{
+	for text, want := range map[string]Leased{
 		s.encode(): {"n", 1500 * time.Millisecond, true, false}, s.freed().encode(): {"n", 1500 * time.Millisecond, false, false},
 		broken.encode(): {"n", 1500 * time.Millisecond, false, true}, "?": {},
 	} {
-		if got := TermOf(text); got != want {
+		if got := LeaseOf(text); got != want {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}

@@ -183,25 +183,25 @@ const (
 	// to a state that says "held" takes such a lease, in which nobody else can change the
 	// cell, or renews it if it is Silent; a Silent Swap need not move the Version. A Swap to
 	// a state that says "free" ends the lease. The id of a lease follows from the state's nonce: see
-	// [TermOf].
+	// [LeaseOf].
 	ByLease
 )
 
-// A Term is what a store with leases of its own reads in a State.
-type Term struct {
+// A Leased is what a store with leases of its own reads in a State.
+type Leased struct {
 	Nonce  string
 	TTL    time.Duration
 	Held   bool // false: the lock is free
 	Broken bool // because an operator has broken the term
 }
 
-// TermOf returns the term in a State, or the zero Term if leaderrun did not write the State.
-func TermOf(text string) Term {
+// LeaseOf returns what a State says, or zeros if leaderrun did not write it.
+func LeaseOf(text string) Leased {
 	s, err := parseState(text)
 	if err != nil {
-		return Term{}
+		return Leased{}
 	}
-	return Term{s.Nonce, s.ttl(), s.Is == held, s.Broken != ""}
+	return Leased{s.Nonce, s.ttl(), s.Is == held, s.Broken != ""}
 }
 
 // Traits describe a store. The zero Traits describe a store that has no clock and accepts

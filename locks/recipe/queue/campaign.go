@@ -93,7 +93,7 @@ func (c *Campaign) Spawn(f func(context.Context)) {
 
 // Lose ends a campaign whose entry is definitely no longer ours.
 func (c *Campaign) Lose(why error) {
-	if c.end(why, true) {
+	if c.end(why) {
 		c.lock.log.Info("lost the lock, or the place in its queue", "err", why)
 		c.lock.lost <- c.lock.fail(context.Background(), "keep", why)
 	}
@@ -108,10 +108,15 @@ func (c *Campaign) judge(err error) error {
 	return err
 }
 
-// end ends the campaign, unless it is over already, and with final also the handle. It
-// reports whether it was the first to do so.
-func (c *Campaign) end(why error, final bool) (first bool) {
-	if first = c.note(why, final); first {
+// end ends the campaign, unless it is over already, and with it the handle. It reports whether
+// it was the first to do so.
+func (c *Campaign) end(why error) (first bool) { return c.stop(why, c.lock.finish) }
+
+// abandon ends the campaign, unless it is over already. The handle may have another one.
+func (c *Campaign) abandon(why error) { c.stop(why, func(error) {}) }
+
+func (c *Campaign) stop(why error, finish func(error)) (first bool) {
+	if first = c.note(why, finish); first {
 		c.finish()
 		c.entry.End(why)
 		close(c.ended)
@@ -119,15 +124,13 @@ func (c *Campaign) end(why error, final bool) (first bool) {
 	return first
 }
 
-func (c *Campaign) note(why error, final bool) (first bool) {
+func (c *Campaign) note(why error, finish func(error)) (first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over != nil {
 		return false
 	}
-	if final {
-		c.lock.finish(why) // whoever finds the campaign over finds the reason
-	}
+	finish(why) // whoever finds the campaign over finds the reason
 	c.over = why
 	return true
 }

@@ -63,7 +63,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	if ctx.Err() != nil && !errors.Is(err, locks.ErrHeld) && (c.waited || !l.fault(err).Timeout) {
 		limit /= 4 // the server is down, and the caller's time is up
 	}
-	c.end(err, false)
+	c.abandon(err)
 	c.undo(ctx, limit)
 	return locks.Grant{}, l.fail(ctx, "acquire", err)
 }
@@ -96,7 +96,7 @@ func (l *Lock) start() (c *Campaign, err error) {
 	}
 	l.mu.Unlock()
 	if final != nil {
-		c.end(final, false)
+		c.abandon(final)
 	}
 	return c, final
 }
@@ -149,7 +149,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if t, ok := c.entry.(Tidier); ok && c.Over() == nil {
 		t.Tidy(ctx)
 	}
-	c.end(errReleased, true)
+	c.end(errReleased)
 	if err := c.leave(ctx); err != nil {
 		return l.fail(ctx, "release", err)
 	}
@@ -163,7 +163,7 @@ func (l *Lock) Lost() <-chan error { return l.lost }
 func (l *Lock) Close() error {
 	l.finish(workers.ErrClosed)
 	if c, _ := l.state(); c != nil {
-		c.end(workers.ErrClosed, true)
+		c.end(workers.ErrClosed)
 	}
 	l.workers.End()
 	l.store.Close()
@@ -197,7 +197,7 @@ func (l *Lock) adopt(term string) (c *Campaign, token uint64, err error) {
 		return nil, 0, err
 	}
 	if token, err = c.entry.Adopt(term); err != nil {
-		c.end(err, false)
+		c.abandon(err)
 	}
 	return c, token, err
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// recheck is the mean pause between two looks at slots for which we have no bid.
+// recheck is the mean pause between two looks at slots for which we have no attempt.
 const recheck = 3 * time.Second
 
-// A bid is an Acquire of one slot that somebody holds.
-type bid struct {
+// An attempt is an Acquire of one slot that somebody holds.
+type attempt struct {
 	slot
 	err error
 }
@@ -25,84 +25,84 @@ type bid struct {
 // us. In the second case it is c.taken.
 func (c *campaign) await(ctx context.Context, v *view) error {
 	c.confirm = v.firstHolder().Confirm
-	bids, err := c.bids(ctx, v)
+	attempts, err := c.attempts(ctx, v)
 	if err != nil {
 		return err
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup
-	settled := make(chan *bid, len(bids))
-	for _, b := range bids {
+	settled := make(chan *attempt, len(attempts))
+	for _, a := range attempts {
 		all.Go(func() {
-			b.grant, b.err = b.handle.Acquire(waiting, false)
-			settled <- b
+			a.grant, a.err = a.handle.Acquire(waiting, false)
+			settled <- a
 		})
 	}
 	won, err := c.first(ctx, settled, v)
 	if won != nil {
 		c.taken = &won.slot
-		bids = slices.DeleteFunc(bids, func(b *bid) bool { return b == won })
+		attempts = slices.DeleteFunc(attempts, func(a *attempt) bool { return a == won })
 	}
-	for _, b := range bids {
-		c.lock.drop(b.handle)
+	for _, a := range attempts {
+		c.lock.drop(a.handle)
 	}
 	cancel()
 	all.Wait()
 	if ctx.Err() != nil && won == nil {
-		err = c.over(ctx, lastWord(bids, err))
+		err = c.over(ctx, lastWord(attempts, err))
 	}
-	return errors.Join(err, c.withdraw(ctx, bids))
+	return errors.Join(err, c.withdraw(ctx, attempts))
 }
 
-// lastWord returns why no bid was granted when the time was up: the failure of one, or else, if
+// lastWord returns why no attempt was granted when the time was up: the failure of one, or else, if
 // all slots are known to be held, that they are.
-func lastWord(bids []*bid, err error) error {
-	for _, b := range bids {
-		if b.err == nil || !errors.Is(b.err, locks.ErrHeld) {
-			return cmp.Or(b.err, err)
+func lastWord(attempts []*attempt, err error) error {
+	for _, a := range attempts {
+		if a.err == nil || !errors.Is(a.err, locks.ErrHeld) {
+			return cmp.Or(a.err, err)
 		}
-		err = b.err
+		err = a.err
 	}
 	return err
 }
 
-// bids opens a handle on each slot that we wait for.
-func (c *campaign) bids(ctx context.Context, v *view) ([]*bid, error) {
-	var bids []*bid
+// attempts opens a handle on each slot that we wait for.
+func (c *campaign) attempts(ctx context.Context, v *view) ([]*attempt, error) {
+	var attempts []*attempt
 	for _, number := range v.awaited() {
 		h, err := c.lock.handle(ctx, number, c.reportSlot)
 		if err == nil {
 			err = c.lock.add(h)
 		}
 		if err != nil {
-			return nil, errors.Join(err, c.withdraw(ctx, bids))
+			return nil, errors.Join(err, c.withdraw(ctx, attempts))
 		}
-		bids = append(bids, &bid{slot{handle: h, number: number}, errUnused})
+		attempts = append(attempts, &attempt{slot{handle: h, number: number}, errUnused})
 	}
-	return bids, nil
+	return attempts, nil
 }
 
 var errUnused = errors.New("the slot was not requested")
 
-// first returns the first bid that was granted, or nil if something else has changed. It
-// keeps the bids until then: a backend may have a thread for each bid, and may not get that
+// first returns the first attempt that was granted, or nil if something else has changed. It
+// keeps the attempts until then: a backend may have a thread for each attempt, and may not get that
 // back before the slot is free.
-func (c *campaign) first(ctx context.Context, settled <-chan *bid, v *view) (*bid, error) {
+func (c *campaign) first(ctx context.Context, settled <-chan *attempt, v *view) (*attempt, error) {
 	for {
 		var again <-chan time.Time
 		if len(v.held) > width {
 			again = time.After(recheck/2 + rand.N(recheck))
 		}
 		select {
-		case b := <-settled:
+		case a := <-settled:
 			switch {
-			case b.err == nil:
-				return b, nil
-			case errors.Is(b.err, locks.ErrHeld): // the backend cannot wait
+			case a.err == nil:
+				return a, nil
+			case errors.Is(a.err, locks.ErrHeld): // the backend cannot wait
 				return nil, sleep(ctx, recheck/6+rand.N(recheck/6))
 			}
-			return nil, b.err
+			return nil, a.err
 		case <-again:
 			now, err := c.look(ctx)
 			if err != nil || now.room(c.lock.n) || !slices.Equal(now.awaited(), v.awaited()) {
@@ -114,19 +114,19 @@ func (c *campaign) first(ctx context.Context, settled <-chan *bid, v *view) (*bi
 	}
 }
 
-// withdraw gives up bids, and releases those that were granted in the end.
-func (c *campaign) withdraw(ctx context.Context, bids []*bid) error {
+// withdraw gives up attempts, and releases those that were granted in the end.
+func (c *campaign) withdraw(ctx context.Context, attempts []*attempt) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 	defer cancel()
 	var all sync.WaitGroup
-	errs := make([]error, len(bids))
-	for i, b := range bids {
-		c.lock.drop(b.handle)
+	errs := make([]error, len(attempts))
+	for i, a := range attempts {
+		c.lock.drop(a.handle)
 		all.Go(func() {
-			if b.err == nil {
-				errs[i] = b.handle.Release(ctx)
+			if a.err == nil {
+				errs[i] = a.handle.Release(ctx)
 			}
-			_ = b.handle.Close() // if it was not released, its lease runs out
+			_ = a.handle.Close() // if it was not released, its lease runs out
 		})
 	}
 	all.Wait()

@@ -28,8 +28,8 @@ func (c *campaign) finish(ctx context.Context) error {
 	if !closed {
 		l.slot, l.number = c.taken.handle, c.taken.number
 		l.turnstile, l.secrets = nil, locks.SecretEnv(l.slot)
-		delete(l.parts, c.turnstile)
-		delete(l.parts, l.slot)
+		delete(l.renewable, c.turnstile)
+		delete(l.renewable, l.slot)
 	}
 	l.mu.Unlock()
 	if closed {

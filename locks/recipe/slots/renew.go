@@ -18,7 +18,7 @@ func (l *Lock) add(h locks.Lock) error {
 		_ = h.Close() // it holds nothing yet
 		return errClosed
 	}
-	l.parts[h] = true
+	l.renewable[h] = true
 	return nil
 }
 
@@ -27,7 +27,7 @@ func (l *Lock) drop(handles ...locks.Lock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, h := range handles {
-		delete(l.parts, h)
+		delete(l.renewable, h)
 	}
 }
 
@@ -43,7 +43,7 @@ func (l *Lock) toRenew() ([]locks.Lock, error) {
 		return []locks.Lock{l.slot}, nil
 	}
 	var all []locks.Lock
-	for h := range l.parts {
+	for h := range l.renewable {
 		all = append(all, h)
 	}
 	return all, nil
@@ -64,11 +64,11 @@ func (l *Lock) Renew(ctx context.Context) error {
 		all.Go(func() { errs[i] = h.Renew(ctx) })
 	}
 	all.Wait()
-	return l.sum(parts, errs)
+	return l.combine(parts, errs)
 }
 
-// sum returns one result for all parts, without those that were dropped meanwhile.
-func (l *Lock) sum(parts []locks.Lock, errs []error) error {
+// combine returns one result for all parts, without those that were dropped meanwhile.
+func (l *Lock) combine(parts []locks.Lock, errs []error) error {
 	now, err := l.toRenew()
 	if err != nil {
 		return err

@@ -35,9 +35,9 @@ func TestRenewAll(t *testing.T) {
 		{"one is lost", []error{locks.ErrNoLease, down, lost}, lost},
 	} {
 		for range 20 { // the parts are in a random order
-			l := &Lock{parts: map[locks.Lock]bool{}}
+			l := &Lock{renewable: map[locks.Lock]bool{}}
 			for _, err := range test.parts {
-				l.parts[&part{err: err}] = true
+				l.renewable[&part{err: err}] = true
 			}
 			if err := l.Renew(t.Context()); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 				t.Errorf("%s: got %v, want %v", test.name, err, test.want)

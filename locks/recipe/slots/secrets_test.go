@@ -19,7 +19,7 @@ func (secretive) Close() error                  { return nil }
 // enclosing leaderrun, have no slot, and need the secrets as well.
 func TestSecretsBeforeASlot(t *testing.T) {
 	t.Parallel()
-	l := &Lock{turnstile: secretive{}, parts: map[locks.Lock]bool{}}
+	l := &Lock{turnstile: secretive{}, renewable: map[locks.Lock]bool{}}
 	want := []string{"PASSWORD"}
 	if got := locks.SecretEnv(l); !slices.Equal(got, want) {
 		t.Errorf("before an attempt: got %q, want %q", got, want)

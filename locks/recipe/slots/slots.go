@@ -67,7 +67,7 @@ type Lock struct {
 	log        *slog.Logger
 	permanent  bool
 	lost       chan error
-	news       chan locks.Waiting // from the turnstile; only the latest is kept
+	waiting    chan locks.Waiting // from the turnstile; only the latest is kept
 	done       chan struct{}      // closed by Close
 	forwarding sync.WaitGroup     // a goroutine that forwards the loss of our slot
 
@@ -75,7 +75,7 @@ type Lock struct {
 	closed    bool
 	cancel    context.CancelFunc  // ends the Acquire under way; nil: there is none
 	turnstile locks.Lock          // nil: it has been used
-	parts     map[locks.Lock]bool // the handles that Acquire needs renewed
+	renewable map[locks.Lock]bool // the handles that Acquire needs renewed
 	slot      locks.Lock          // nil: we hold none
 	number    int                 // of the slot
 	secrets   []string            // variables, once the turnstile has been used
@@ -89,8 +89,8 @@ func Open(ctx context.Context, n int, open Opener, o locks.Options) (*Lock, erro
 	}
 	l := &Lock{
 		n: n, o: o, open: open, log: o.Logger,
-		lost: make(chan error, 1), news: make(chan locks.Waiting, 1), done: make(chan struct{}),
-		parts: map[locks.Lock]bool{}, reported: map[string]bool{},
+		lost: make(chan error, 1), waiting: make(chan locks.Waiting, 1), done: make(chan struct{}),
+		renewable: map[locks.Lock]bool{}, reported: map[string]bool{},
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -114,11 +114,11 @@ func (l *Lock) handle(ctx context.Context, number int, waiting func(locks.Waitin
 func (l *Lock) openTurnstile(ctx context.Context) (locks.Lock, error) {
 	return l.handle(ctx, 0, func(w locks.Waiting) {
 		select {
-		case <-l.news: // nobody has received the one before
+		case <-l.waiting: // nobody has received the one before
 		default:
 		}
 		select {
-		case l.news <- w:
+		case l.waiting <- w:
 		default:
 		}
 	})
@@ -192,7 +192,7 @@ func (l *Lock) Close() error {
 	first := !l.closed
 	l.closed = true
 	all := l.all()
-	l.parts = map[locks.Lock]bool{}
+	l.renewable = map[locks.Lock]bool{}
 	if l.cancel != nil {
 		l.cancel()
 	}
@@ -210,7 +210,7 @@ func (l *Lock) Close() error {
 
 // all returns all our handles. It is called with mu held.
 func (l *Lock) all() []locks.Lock {
-	all := maps.Clone(l.parts)
+	all := maps.Clone(l.renewable)
 	for _, h := range []locks.Lock{l.turnstile, l.slot} {
 		if h != nil {
 			all[h] = true

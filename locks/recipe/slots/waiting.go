@@ -53,7 +53,7 @@ func (c *campaign) reportPlace(ctx context.Context) (stop func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case w := <-c.lock.news:
+			case w := <-c.lock.waiting:
 				c.reportHolders(ctx, w, first)
 			}
 		}

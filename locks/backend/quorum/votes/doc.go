@@ -154,7 +154,7 @@
 //
 // # When somebody leads
 //
-// Who asks is not decided here, and safety does not depend on it. Several candidates at once
+// This package does not choose the candidates, and safety does not depend on them. Several candidates at once
 // may each bind a minority. Each then withdraws, and tries again after a random pause. A
 // request that arrives after its term is over binds a voter to nobody. The candidate
 // withdraws that vote when it gets it ([Ghost]); if the candidate has died, the voter is
