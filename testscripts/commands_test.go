@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -45,8 +46,8 @@ import (
 //	store [stop|start], etcd [KIND], zk [KIND], http, proxy …
 //	gcs [WHAT]                      see gcs_test.go
 //	systemd [-abstract] FILE        see systemd_test.go
-func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){
+func scriptCommands() map[string]command {
+	all := map[string]command{
 		"exits":     cmdExits,
 		"start":     cmdStart,
 		"await":     cmdAwait,
@@ -61,20 +62,12 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"lines":     cmdLines,
 		"need":      cmdNeed,
 		"store":     cmdStore,
-		"azblob":    cmdAzblob,
-		"consul":    cmdConsul,
-		"etcd":      cmdEtcd,
-		"gcs":       cmdGCS,
-		"mysql":     cmdMySQL,
-		"postgres":  cmdPostgres,
-		"quorum":    cmdQuorum,
-		"gossip":    cmdGossip,
-		"spanner":   cmdSpanner,
-		"zk":        cmdZK,
 		"http":      cmdHTTP,
 		"proxy":     cmdProxy,
 		"systemd":   cmdSystemd,
 	}
+	maps.Copy(all, serverCommands())
+	return all
 }
 
 // patience bounds what must happen at some time on a busy machine.

@@ -40,6 +40,25 @@ type servers struct {
 	proxy    *faultproxy.Proxy
 }
 
+// A command is one of a script's own.
+type command = func(*testscript.TestScript, bool, []string)
+
+// serverCommands has a command for each backend, which starts its server.
+func serverCommands() map[string]command {
+	return map[string]command{
+		"azblob":   cmdAzblob,
+		"consul":   cmdConsul,
+		"etcd":     cmdEtcd,
+		"gcs":      cmdGCS,
+		"mysql":    cmdMySQL,
+		"postgres": cmdPostgres,
+		"quorum":   cmdQuorum,
+		"gossip":   cmdGossip,
+		"spanner":  cmdSpanner,
+		"zk":       cmdZK,
+	}
+}
+
 // cmdStore is the command
 //
 //	store [stop|start]
@@ -51,7 +70,7 @@ type servers struct {
 func cmdStore(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) <= 1, "store [stop|start]")
 	b := known.Find(worldOf(ts).suite.backend)
-	server := scriptCommands()[b.Scheme]
+	server := serverCommands()[b.Scheme]
 	if server == nil {
 		ts.Fatalf("there is no command %s, which would start a server", b.Scheme)
 	}

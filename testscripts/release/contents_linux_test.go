@@ -13,11 +13,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // helpers are the packages in addition to the core's.
-var helpers = []string{"leaderrun-azblob", "leaderrun-consul", "leaderrun-etcd", "leaderrun-gcs", "leaderrun-gossip", "leaderrun-mysql", "leaderrun-postgres", "leaderrun-quorum", "leaderrun-spanner", "leaderrun-zk"}
+var helpers = func() (names []string) {
+	for _, scheme := range known.Helpers() {
+		names = append(names, "leaderrun-"+scheme)
+	}
+	return names
+}()
 
 // units are systemd's, by package.
 var units = map[string]string{"leaderrun-quorum": "leaderrun-voter.service"}

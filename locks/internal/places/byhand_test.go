@@ -35,8 +35,7 @@ var byHand = map[string]place{
 	"its settings":              {in("locks/backend/FOLDER/described_test.go"), texts("backendtest.Settings("), whole},
 	"its script":                {in("testscripts/SCHEME.txtar"), texts("leaderrun "), whole},
 	"the faults it meets":       {in("faults/stores_linux_test.go"), texts(`backend: "FOLDER"`), whole},
-	"the fleet it serves":       {ofExclusion("testscripts/fleet/stores_linux_test.go"), texts(`"FOLDER":`), whole},
-	"its place in the bundle":   {ofHelper("testscripts/linked.txtar"), texts("-b SCHEME://"), whole},
+	"the server of its script":  {ofHelper("testscripts/servers_test.go"), texts(`"SCHEME":`), whole},
 }
 
 // in returns a file for each backend.
