@@ -1,6 +1,7 @@
 package file
 
 import (
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"os"
 	"testing"
 )
@@ -9,19 +10,6 @@ func ask(t *testing.T, l *Locker, token uint64, text string) {
 	t.Helper()
 	if err := l.Ask(t.Context(), token, []byte(text)); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestAskBeforeTheWatch checks that a request in the first moments of a term is
-// delivered.
-func TestAskBeforeTheWatch(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	l := open(t, dir)
-	g := hold(t, l)
-	ask(t, open(t, dir), g.Token, "resign")
-	if got := within(t, l.Asked(), "Asked"); string(got) != "resign" {
-		t.Errorf("asked %q", got)
 	}
 }
 
@@ -52,7 +40,7 @@ func TestAskOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	look()
-	if got := within(t, l.Asked(), "Asked"); string(got) != "first" {
+	if got := drive.Within(t, drive.Patience, l.Asked()); string(got) != "first" {
 		t.Errorf("asked %q", got)
 	}
 	for _, spoil := range []func() error{

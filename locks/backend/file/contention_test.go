@@ -12,24 +12,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestProcesses makes many processes take the lock, 10 times each.
-func TestProcesses(t *testing.T) {
-	t.Parallel()
-	crowd(t, often(50, 200))
-}
-
-// TestUnlinkRace makes them delete the file while they hold it, so that others wait for a
-// worthless lock.
+// TestUnlinkRace makes many processes take the lock, 10 times each, and delete the file while
+// they hold it, so that others wait for a worthless lock.
 func TestUnlinkRace(t *testing.T) {
 	t.Parallel()
-	crowd(t, often(15, 30), unlinkVar+"=1")
-}
-
-func crowd(t *testing.T, n int, env ...string) {
 	dir := testDir(t)
-	env = append(env, fenceVar+"="+filepath.Join(t.TempDir(), "fence"))
+	env := []string{fenceVar + "=" + filepath.Join(t.TempDir(), "fence"), unlinkVar + "=1"}
 	var wg sync.WaitGroup
-	for range n {
+	for range often(15, 50) {
 		cmd := inRole(t, "pass", dir, env...)
 		wg.Go(func() {
 			if out, err := cmd.Output(); err != nil {
@@ -91,20 +81,6 @@ func TestWaiterUsesNoCPU(t *testing.T) {
 	}
 }
 
-// TestKilledHolder checks that the death of the holder frees the lock for a waiter at
-// once.
-func TestKilledHolder(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	_, kill := held(t, dir)
-	b := open(t, dir)
-	done := waiting(t, t.Context(), b)
-	kill()
-	if err := within(t, done, "Acquire after the holder's death"); err != nil {
-		t.Error(err)
-	}
-}
-
 // openFiles counts the descriptors of this process that lead to path.
 func openFiles(t *testing.T, path string) int {
 	t.Helper()
@@ -118,48 +94,4 @@ func openFiles(t *testing.T, path string) int {
 		}
 	}
 	return n
-}
-
-// BenchmarkUncontended measures all that a run costs here: open, acquire, release.
-func BenchmarkUncontended(b *testing.B) {
-	dir := testDir(b)
-	for b.Loop() {
-		l, err := Open(b.Context(), dirURL(dir), locks.Options{Name: "a", Holder: "host/1/x"})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := l.Acquire(b.Context(), false); err != nil {
-			b.Fatal(err)
-		}
-		if err := l.Release(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		_ = l.Close()
-	}
-}
-
-// BenchmarkHandOver measures the time from a release to the waiter's grant.
-func BenchmarkHandOver(b *testing.B) {
-	dir := testDir(b)
-	a := open(b, dir)
-	hold(b, a)
-	var total time.Duration
-	for b.Loop() {
-		next := open(b, dir)
-		asked := make(chan locks.Waiting, 1)
-		next.o.Waiting = func(w locks.Waiting) { asked <- w }
-		won := make(chan time.Time, 1)
-		go func() {
-			_, _ = next.Acquire(b.Context(), false)
-			won <- time.Now()
-		}()
-		<-asked
-		time.Sleep(time.Millisecond) // until the waiter is in flock
-		released := time.Now()
-		release(b, a)
-		total += (<-won).Sub(released)
-		_ = a.Close()
-		a = next
-	}
-	b.ReportMetric(float64(total.Microseconds())/float64(b.N), "µs/handover")
 }

@@ -29,7 +29,7 @@ func TestEntryFits(t *testing.T) {
 		if got, _ := g.last(); got != e {
 			t.Errorf("%q: got %+v, want %+v", unit, got, e)
 		}
-		if s, entered := g.status(); !entered || s.PID != math.MaxInt || s.Start != locks.StartTakeover {
+		if s, entered := g.status(); !entered || s.PID != math.MaxInt || s.Host == "" || s.Start != locks.StartTakeover {
 			t.Errorf("%q: got %+v", unit, s)
 		}
 	}

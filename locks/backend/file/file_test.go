@@ -13,10 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
-
-// testPatience bounds the wait for anything that must happen at some time.
-const testPatience = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
@@ -132,32 +130,10 @@ func waiting(t *testing.T, ctx context.Context, l *Locker) <-chan error {
 	case <-asked:
 	case err := <-done:
 		t.Fatalf("got %v instead of waiting", err)
-	case <-time.After(testPatience):
+	case <-time.After(drive.Patience):
 		t.Fatal("Waiting was not called")
 	}
 	return done
-}
-
-// within returns what the channel delivers.
-func within[T any](t *testing.T, c <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(testPatience):
-		t.Fatalf("%s: nothing within %v", what, testPatience)
-		panic("unreachable")
-	}
-}
-
-// eventually polls until ok returns true.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(testPatience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", testPatience, what)
-		}
-	}
 }
 
 // refusal checks the error of a refused operation: its class, that it contains all of the

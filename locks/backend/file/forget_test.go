@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,66 +16,6 @@ func forget(t *testing.T, l *Locker) {
 	t.Helper()
 	if err := l.Forget(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestForget checks that Forget deletes all files of the lock and none of others, and
-// that it succeeds if there are no files or not even a directory.
-func TestForget(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	l := open(t, dir)
-	forget(t, l)
-	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("there is a directory: %v", err)
-	}
-	pass(t, dir)
-	other := openWith(t, dir, locks.Options{Name: "a.lock"})
-	g := hold(t, other)
-	setRecord(t, other, "x")
-	ask(t, other, g.Token, "x")
-	for range 2 {
-		before := pass(t, dir)
-		a := open(t, dir)
-		g := hold(t, a)
-		setRecord(t, a, "x")
-		ask(t, a, g.Token, "x")
-		release(t, a)
-		forget(t, l)
-		forget(t, l)
-		if left, _ := filepath.Glob(dir + "/*"); len(left) != 3 {
-			t.Errorf("left: %q", left)
-		}
-		if after := pass(t, dir); after.Token <= g.Token || g.Token <= before.Token {
-			t.Errorf("tokens: %d, %d, and after Forget %d", before.Token, g.Token, after.Token)
-		}
-	}
-	if _, err := other.Record(t.Context()); err != nil || inspect(t, other).Token != g.Token {
-		t.Errorf("another lock: %+v, %v", inspect(t, other), err)
-	}
-}
-
-// TestForgetHeld checks that Forget deletes nothing while anybody holds the lock.
-func TestForgetHeld(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	a := open(t, dir)
-	g := hold(t, a)
-	setRecord(t, a, "x")
-	for _, l := range []*Locker{a, open(t, dir)} {
-		err := l.Forget(t.Context())
-		if h, ok := errors.AsType[*locks.HeldError](err); !ok || h.Status.Token != g.Token {
-			t.Errorf("got %v", err)
-		}
-	}
-	if text, err := a.Record(t.Context()); string(text) != "x" || err != nil || inspect(t, a).Token != g.Token {
-		t.Errorf("afterwards: %q, %v, %+v", text, err, inspect(t, a))
-	}
-	release(t, a)
-	f := locked(t, a)
-	defer f.Close()
-	if err := a.Forget(t.Context()); !errors.Is(err, locks.ErrHeld) {
-		t.Errorf("held by another program: got %v", err)
 	}
 }
 

@@ -1,10 +1,8 @@
 package file
 
 import (
-	"context"
 	"errors"
 	"os"
-	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -57,7 +55,7 @@ func TestInspectAfterACrash(t *testing.T) {
 	}
 }
 
-// TestInspectHeldByNobodyWeKnow: another program has locked the file.
+// TestInspectHeldByNobodyWeKnow: another program has locked the file, which cannot be forgotten.
 func TestInspectHeldByNobodyWeKnow(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
@@ -66,6 +64,9 @@ func TestInspectHeldByNobodyWeKnow(t *testing.T) {
 	locked(t, l)
 	if st := inspect(t, l); !st.Held || st.Holder != "" || st.Token != 0 {
 		t.Errorf("got %+v", st)
+	}
+	if err := l.Forget(t.Context()); !errors.Is(err, locks.ErrHeld) {
+		t.Errorf("forget: got %v; want ErrHeld", err)
 	}
 }
 
@@ -96,34 +97,6 @@ func inspected(t *testing.T, dir string) *Locker {
 		return clock.BootID()
 	}
 	return l
-}
-
-// TestInspectIsNoHolder runs many inspections of a lock whose holder died without a
-// release. A contender that does not wait must get it nevertheless, although the lock
-// file names a holder.
-func TestInspectIsNoHolder(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	for range 2 {
-		w := open(t, dir)
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if _, err := w.Inspect(ctx); err != nil && ctx.Err() == nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	for range 100 {
-		l := open(t, dir)
-		hold(t, l)
-		_ = l.Close()
-	}
 }
 
 // TestSharedByAnother: a program that shares the lock for long counts as an unknown

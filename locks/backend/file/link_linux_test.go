@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestLinkedDir: a directory through a link that only we can have made is the same as its
@@ -22,7 +23,7 @@ func TestLinkedDir(t *testing.T) {
 	w, changed := watch(t, link, true)
 	l := open(t, link)
 	hold(t, l)
-	awaitChange(t, changed, "the lock is held", func() bool { return inspect(t, w).Held })
+	drive.Changed(t, changed, "the lock is held", func() bool { return inspect(t, w).Held })
 	setRecord(t, l, "text")
 	wantRecord(t, open(t, dir), "text")
 	if _, err := open(t, dir).Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
@@ -33,11 +34,11 @@ func TestLinkedDir(t *testing.T) {
 	}
 	found(t, probing(t, w), "directory", "ok")
 
-	eventually(t, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
+	drive.Eventually(t, drive.Patience, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
 	if err := os.Rename(dir, dir+".old"); err != nil {
 		t.Fatal(err)
 	}
-	refusal(t, within(t, l.Lost(), "Lost"), locks.ErrLost, l.path)
+	refusal(t, drive.Within(t, drive.Patience, l.Lost()), locks.ErrLost, l.path)
 }
 
 // TestStateDirectory checks what a unit with StateDirectory=job and DynamicUser=yes

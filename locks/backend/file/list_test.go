@@ -1,7 +1,6 @@
 package file
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -23,66 +22,27 @@ func list(t *testing.T, dir string) map[string]locks.Listed {
 	return all
 }
 
-// TestList lists a held lock, one whose holder died, a released one, and a slot.
-func TestList(t *testing.T) {
+// TestListByManyHandles checks that another handle can go on where one has ended a page.
+func TestListByManyHandles(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
-	if got := list(t, dir); len(got) > 0 {
-		t.Errorf("without a directory: %v", got)
-	}
-	handles := map[string]*Locker{}
-	for _, name := range []string{"jobs/Nightly:a", "dead", "old", "jobs#12"} {
-		handles[name] = openWith(t, dir, locks.Options{Name: name, Holder: "holder of " + name})
-		hold(t, handles[name])
-	}
-	setRecord(t, handles["old"], "it ran")
-	_ = handles["dead"].Close()
-	release(t, handles["old"])
-	got := list(t, dir)
-	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, slices.Sorted(maps.Keys(handles))) {
-		t.Errorf("got %q", names)
-	}
-	for name, one := range got {
-		held := name == "jobs/Nightly:a" || name == "jobs#12"
-		if st := one.Status; st.Held != held || held && (st.Holder != "holder of "+name || st.Token == 0) {
-			t.Errorf("%s: got %+v", name, st)
-		}
-	}
-	if text := string(got["old"].Record); text != "it ran" || got["dead"].Record != nil {
-		t.Errorf("records: %q, %q", text, got["dead"].Record)
-	}
-}
-
-// TestListPages checks that each of many locks is on exactly one page, whether or not the
-// same handle asks for each page.
-func TestListPages(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	hold(t, openWith(t, dir, locks.Options{Name: "job-070"}))
-	for i := range 200 {
-		name := fmt.Sprintf("job-%03d", i)
-		if err := errors.Join(touch(dir, fileName(name)), touch(dir, fileStem(name)+recordSuffix)); err != nil {
+	pass(t, dir)
+	const n = 2*locks.MaxList + 1
+	for i := range n - 1 {
+		if err := touch(dir, fmt.Sprintf("b%03d.lock", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := list(t, dir); len(got) != 200 || !got["job-070"].Status.Held {
-		t.Errorf("got %d locks, and job-070 is %+v", len(got), got["job-070"])
-	}
-	var names []string
-	for cursor := ""; ; {
-		page, next, err := open(t, dir).List(t.Context(), cursor)
-		if err != nil {
-			t.Fatal(err)
-		}
+	names := map[string]bool{}
+	err := locks.Pages(func(cursor string) ([]locks.Listed, string, error) {
+		return open(t, dir).List(t.Context(), cursor)
+	}, func(page []locks.Listed) {
 		for _, one := range page {
-			names = append(names, one.Name)
+			names[one.Name] = true
 		}
-		if cursor = next; next == "" {
-			break
-		}
-	}
-	if slices.Sort(names); len(slices.Compact(names)) != 200 {
-		t.Errorf("another handle for each page: got %d locks", len(names))
+	})
+	if err != nil || len(names) != n {
+		t.Errorf("got %d locks, %v; want %d", len(names), err, n)
 	}
 }
 
@@ -160,8 +120,8 @@ func TestListLeavesOut(t *testing.T) {
 	}
 }
 
-// TestListRefuses checks that an untrusted directory is refused.
-func TestListRefuses(t *testing.T) {
+// TestUntrustedDirectory checks that neither a list nor a watch trusts it.
+func TestUntrustedDirectory(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	pass(t, dir)
@@ -169,6 +129,8 @@ func TestListRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := open(t, dir).List(t.Context(), "")
+	refusal(t, err, locks.ErrDenied, dir)
+	_, err = open(t, dir).Watch(t.Context(), false)
 	refusal(t, err, locks.ErrDenied, dir)
 }
 

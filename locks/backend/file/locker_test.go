@@ -9,28 +9,8 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
-
-func TestHeldTellsWho(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	a := openWith(t, dir, locks.Options{Name: "a", Holder: "host/1/\x1b[2J \"é\"", Version: "v1"})
-	g := hold(t, a)
-	_, err := open(t, dir).Acquire(t.Context(), true)
-	h, ok := errors.AsType[*locks.HeldError](err)
-	if !ok {
-		t.Fatalf("got %v; want a *HeldError", err)
-	}
-	host, _ := os.Hostname()
-	got := h.Status
-	if age := time.Since(got.Since); age < -time.Second || age > testPatience {
-		t.Errorf("held since %v", got.Since)
-	}
-	got.Since = time.Time{}
-	if want := (locks.Status{Held: true, Holder: a.o.Holder, RunID: a.o.RunID, Host: host, PID: os.Getpid(), Token: g.Token, Start: locks.StartClean}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
 
 // locked makes another program lock the file of l, which exists.
 func locked(t *testing.T, l *Locker) *os.File {
@@ -98,7 +78,7 @@ func TestCancelledWinner(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	close(returned)
-	eventually(t, "the abandoned winner closes the file", func() bool { return openFiles(t, l.path) == 0 })
+	drive.Eventually(t, drive.Patience, "the abandoned winner closes the file", func() bool { return openFiles(t, l.path) == 0 })
 	if g := pass(t, dir); !g.Clean {
 		t.Error("the abandoned winner has not released the lock")
 	}
@@ -112,11 +92,11 @@ func TestCancelledWaiterTakesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := waiting(t, ctx, b)
 	cancel()
-	if err := within(t, done, "cancelled Acquire"); !errors.Is(err, context.Canceled) {
+	if err := drive.Within(t, drive.Patience, done); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled Acquire: %v", err)
 	}
 	_ = a.Close() // dies
-	eventually(t, "the abandoned waiter closes the file", func() bool { return openFiles(t, a.path) == 0 })
+	drive.Eventually(t, drive.Patience, "the abandoned waiter closes the file", func() bool { return openFiles(t, a.path) == 0 })
 	next := pass(t, dir)
 	if next.Clean {
 		t.Error("the grant is clean although the holder did not release")
@@ -133,7 +113,7 @@ func TestCloseEndsAcquire(t *testing.T) {
 	hold(t, a)
 	done := waiting(t, t.Context(), b)
 	_ = b.Close()
-	if err := within(t, done, "Acquire of a closed handle"); !errors.Is(err, os.ErrClosed) {
+	if err := drive.Within(t, drive.Patience, done); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v; want one that wraps os.ErrClosed", err)
 	}
 }
@@ -161,7 +141,7 @@ func TestWaiterOutlastsDeletion(t *testing.T) {
 	b.o.Waiting = func(w locks.Waiting) { asked <- w }
 	done := make(chan error, 1)
 	go func() { _, err := b.Acquire(t.Context(), false); done <- err }()
-	within(t, asked, "the waiter finding the old holder")
+	drive.Within(t, drive.Patience, asked)
 	if err := os.Remove(a.path); err != nil {
 		t.Fatal(err)
 	}
@@ -172,9 +152,9 @@ func TestWaiterOutlastsDeletion(t *testing.T) {
 	default:
 	}
 	release(t, a)
-	within(t, asked, "the waiter finding the new holder")
+	drive.Within(t, drive.Patience, asked)
 	release(t, c)
-	if err := within(t, done, "Acquire after both releases"); err != nil {
+	if err := drive.Within(t, drive.Patience, done); err != nil {
 		t.Error(err)
 	}
 }
@@ -217,76 +197,5 @@ func TestFileOutlivesClose(t *testing.T) {
 			}
 			pass(t, dir)
 		})
-	}
-}
-
-func TestRenew(t *testing.T) {
-	t.Parallel()
-	l := open(t, testDir(t))
-	if g := hold(t, l); g.TTL != 0 {
-		t.Errorf("TTL %v", g.TTL)
-	}
-	if err := l.Renew(t.Context()); !errors.Is(err, locks.ErrNoLease) {
-		t.Errorf("got %v; want ErrNoLease", err)
-	}
-}
-
-// TestClean checks Clean of a new lock, after a release, and after a death.
-func TestClean(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	for i, want := range []bool{true, true, true} {
-		if g := pass(t, dir); g.Clean != want {
-			t.Errorf("acquisition %d: clean is %v", i, g.Clean)
-		}
-	}
-	token, kill := held(t, dir)
-	kill()
-	g := pass(t, dir)
-	if g.Clean || g.Token <= token {
-		t.Errorf("after the death of the holder of token %d: %+v", token, g)
-	}
-	if g := pass(t, dir); !g.Clean {
-		t.Error("after the following release, the grant is not clean")
-	}
-}
-
-func TestGarbage(t *testing.T) {
-	t.Parallel()
-	for name, content := range map[string]string{
-		"empty":  "",
-		"zeros":  string(make([]byte, 3*blockSize)),
-		"a lot":  string(make([]byte, 1<<20)),
-		"cut":    string(sealBlock([]byte("1"))[:512]),
-		"a hole": string(make([]byte, 2*blockSize)) + string(sealBlock([]byte("1"))),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := testDir(t)
-			before := pass(t, dir)
-			if err := os.WriteFile(open(t, dir).path, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if g := pass(t, dir); g.Token <= before.Token {
-				t.Errorf("token %d after %d", g.Token, before.Token)
-			}
-		})
-	}
-}
-
-// TestDeletedFile deletes the file of a free lock, which is then like a new lock.
-func TestDeletedFile(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	last := uint64(0)
-	for range 50 {
-		g := pass(t, dir)
-		if g.Token <= last {
-			t.Fatalf("token %d after %d", g.Token, last)
-		}
-		last = g.Token
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

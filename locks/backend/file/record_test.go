@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 func setRecord(t *testing.T, l *Locker, text string) {
@@ -113,7 +114,7 @@ func TestReleaseWaitsForTheRecord(t *testing.T) {
 	begun, goOn := hanging(l)
 	set := make(chan error, 1)
 	go func() { set <- l.SetRecord(t.Context(), []byte("last")) }()
-	within(t, begun, "SetRecord")
+	drive.Within(t, drive.Patience, begun)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.Release(ended); !errors.Is(err, context.Canceled) {
@@ -123,7 +124,7 @@ func TestReleaseWaitsForTheRecord(t *testing.T) {
 		t.Errorf("got %v; want ErrHeld", err)
 	}
 	close(goOn)
-	if err := within(t, set, "SetRecord"); err != nil {
+	if err := drive.Within(t, drive.Patience, set); err != nil {
 		t.Error(err)
 	}
 	release(t, l)
@@ -157,34 +158,16 @@ func TestCloseBesideTheRecord(t *testing.T) {
 	begun, goOn := hanging(l)
 	set := make(chan error, 1)
 	go func() { set <- l.SetRecord(t.Context(), []byte("last")) }()
-	within(t, begun, "SetRecord")
+	drive.Within(t, drive.Patience, begun)
 	_ = l.Close()
 	other := open(t, dir)
 	if _, err := other.Acquire(t.Context(), true); !errors.Is(err, locks.ErrHeld) {
 		t.Errorf("got %v; want ErrHeld", err)
 	}
 	close(goOn)
-	if err := within(t, set, "SetRecord"); err != nil {
+	if err := drive.Within(t, drive.Patience, set); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "the lock is free", func() bool { _, err := other.Acquire(t.Context(), true); return err == nil })
+	drive.Eventually(t, drive.Patience, "the lock is free", func() bool { _, err := other.Acquire(t.Context(), true); return err == nil })
 	wantRecord(t, other, "last")
-}
-
-// TestNamesOfFiles checks that locks do not share files.
-func TestNamesOfFiles(t *testing.T) {
-	t.Parallel()
-	owner := map[string]string{}
-	for _, name := range []string{"a", "a.record", "a.ask", "a.lock", "a.record.record", "a#1", "a.record#1", "A", strings.Repeat("X", 200) + "#64"} {
-		l := openWith(t, testDir(t), locks.Options{Name: name})
-		for _, s := range []string{suffix, recordSuffix, askSuffix} {
-			file := filepath.Base(l.beside(s))
-			if other, taken := owner[file]; taken {
-				t.Errorf("%q and %q share %s", name, other, file)
-			}
-			if owner[file] = name; len(file) > 255 || strings.HasPrefix(file, "~") {
-				t.Errorf("%q has a file %s", name, file)
-			}
-		}
-	}
 }

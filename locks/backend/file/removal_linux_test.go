@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestLost removes the file before and after a watch exists.
@@ -26,13 +27,13 @@ func TestLost(t *testing.T) {
 				l := open(t, dir)
 				hold(t, l)
 				if watched {
-					eventually(t, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
+					drive.Eventually(t, drive.Patience, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
 				}
 				if err := remove(l.path); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()
-				err := within(t, l.Lost(), "Lost")
+				err := drive.Within(t, drive.Patience, l.Lost())
 				refusal(t, err, locks.ErrLost, l.path)
 				t.Logf("after %v: %v", time.Since(start), err)
 				release(t, l)
@@ -67,7 +68,7 @@ func TestNotLost(t *testing.T) {
 	dir := testDir(t)
 	l := open(t, dir)
 	hold(t, l)
-	eventually(t, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
+	drive.Eventually(t, drive.Patience, "a watch", func() bool { return isWatched(t, l.path) && isWatched(t, dir) })
 	other := openWith(t, dir, locks.Options{Name: "b"})
 	hold(t, other)
 	release(t, other)
@@ -110,16 +111,16 @@ func TestSleepsUntilAsked(t *testing.T) {
 	go func() {
 		done <- awaitRemoval(ctx, l.path, info, func() { t.Error("gone") }, func() { touched <- struct{}{} })
 	}()
-	within(t, touched, "the first look")
+	drive.Within(t, drive.Patience, touched)
 	for range 5 {
 		ask(t, other, g.Token, "x")
 		setRecord(t, other, "x")
 		setRecord(t, l, "x")
 	}
 	ask(t, l, l.current().entry.token, "x")
-	within(t, touched, "a look when asked")
+	drive.Within(t, drive.Patience, touched)
 	cancel()
-	if err := within(t, done, "the end of the watch"); err != nil {
+	if err := drive.Within(t, drive.Patience, done); err != nil {
 		t.Error(err)
 	}
 	if n := len(touched); n > 0 {

@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,20 +69,5 @@ func TestWhichPlace(t *testing.T) {
 		case tt.err != "" && (!errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), tt.err)):
 			t.Errorf("%s with %v: got %v, %v; want a usage error that says %q", tt.url, tt.env, got, err, tt.err)
 		}
-	}
-}
-
-func TestOpenTouchesNothing(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "locks")
-	l, err := Open(t.Context(), &url.URL{Scheme: "file", Path: dir}, locks.Options{Name: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Error("Open made the directory")
 	}
 }

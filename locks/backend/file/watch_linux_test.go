@@ -2,7 +2,6 @@ package file
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // watch watches with a new handle until the test ends.
@@ -22,16 +22,6 @@ func watch(t *testing.T, dir string, all bool) (*Locker, <-chan struct{}) {
 		t.Fatal(err)
 	}
 	return l, changed
-}
-
-// awaitChange calls ok after each report, and only then, until ok returns true.
-func awaitChange(t *testing.T, changed <-chan struct{}, what string, ok func() bool) {
-	t.Helper()
-	for {
-		if within(t, changed, what); ok() {
-			return
-		}
-	}
 }
 
 // settle waits until nothing more is reported about what has happened.
@@ -56,7 +46,7 @@ func TestWatch(t *testing.T) {
 			w, changed := watch(t, dir, all)
 			sees := func(what string, token uint64) {
 				t.Helper()
-				awaitChange(t, changed, what, func() bool { st := inspect(t, w); return st.Token == token && st.Held == (token > 0) })
+				drive.Changed(t, changed, what, func() bool { st := inspect(t, w); return st.Token == token && st.Held == (token > 0) })
 				settle(changed)
 			}
 			a := open(t, dir)
@@ -93,15 +83,15 @@ func TestWatchAll(t *testing.T) {
 	hold(t, b)
 	_, changed := watch(t, dir, true)
 	setRecord(t, b, "x")
-	awaitChange(t, changed, "a record", func() bool { return string(list(t, dir)["b"].Record) == "x" })
+	drive.Changed(t, changed, "a record", func() bool { return string(list(t, dir)["b"].Record) == "x" })
 	settle(changed)
 	release(t, b)
-	awaitChange(t, changed, "a release", func() bool { return !list(t, dir)["b"].Status.Held })
+	drive.Changed(t, changed, "a release", func() bool { return !list(t, dir)["b"].Status.Held })
 	settle(changed)
 	if err := b.Forget(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	awaitChange(t, changed, "that a lock is forgotten", func() bool { return len(list(t, dir)) == 0 })
+	drive.Changed(t, changed, "that a lock is forgotten", func() bool { return len(list(t, dir)) == 0 })
 }
 
 // TestWatchReportsTwice: the last close of a file is an event just before the kernel frees
@@ -122,14 +112,14 @@ func TestWatchReportsTwice(t *testing.T) {
 	if err := touch(dir, filepath.Base(w.path)); err != nil {
 		t.Fatal(err)
 	}
-	within(t, changed, "the event")
+	drive.Within(t, drive.Patience, changed)
 	if !inspect(t, w).Held {
 		t.Fatal("the lock is free")
 	}
 	if err := unlock(f); err != nil {
 		t.Fatal(err)
 	}
-	awaitChange(t, changed, "that it is free by now", func() bool { return !inspect(t, w).Held })
+	drive.Changed(t, changed, "that it is free by now", func() bool { return !inspect(t, w).Held })
 }
 
 // TestLookingIsNoChange checks that inspecting causes no report, because an observer that
@@ -191,60 +181,6 @@ func TestWatchWithoutInotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		within(t, changed, "a value")
+		drive.Within(t, drive.Patience, changed)
 	}
-}
-
-// TestWatchEnds checks that a watch ends with its context and with its handle.
-func TestWatchEnds(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	for what, there := range map[string]bool{"a missing directory": false, "an existing directory": true} {
-		if there {
-			pass(t, dir)
-		}
-		for range 2 {
-			l := open(t, dir)
-			ctx, cancel := context.WithCancel(t.Context())
-			changed, err := l.Watch(ctx, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cancel()
-			ends(t, changed, what+": after its context")
-		}
-		l, changed := watch(t, dir, true)
-		_ = l.Close()
-		ends(t, changed, what+": after its handle")
-		if _, err := l.Watch(t.Context(), true); err == nil {
-			t.Errorf("%s: a closed handle still watches", what)
-		}
-	}
-}
-
-// ends waits until the channel is closed.
-func ends(t *testing.T, changed <-chan struct{}, when string) {
-	t.Helper()
-	for end := time.After(testPatience); ; {
-		select {
-		case _, goesOn := <-changed:
-			if !goesOn {
-				return
-			}
-		case <-end:
-			t.Fatalf("%s, the channel is not closed", when)
-		}
-	}
-}
-
-// TestWatchRefuses checks that an untrusted directory is refused.
-func TestWatchRefuses(t *testing.T) {
-	t.Parallel()
-	dir := testDir(t)
-	pass(t, dir)
-	if err := os.Chmod(dir, 0o770); err != nil {
-		t.Fatal(err)
-	}
-	_, err := open(t, dir).Watch(t.Context(), false)
-	refusal(t, err, locks.ErrDenied, dir)
 }
