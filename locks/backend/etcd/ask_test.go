@@ -117,34 +117,3 @@ func TestRecordOfEntryOverwritten(t *testing.T) {
 	}
 	drive.Release(t, l)
 }
-
-// TestPrefixRole checks that a role for the prefix is sufficient for everything, in each
-// version of etcd, even after logins have expired.
-func TestPrefixRole(t *testing.T) {
-	t.Parallel()
-	for _, version := range etcdtest.Versions() {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			s := etcdtest.Start(t, etcdtest.Options{Version: version, Args: []string{"--auth-token-ttl", "1"}})
-			s.EnableAuth("root", etcdtest.User{Name: "user", Password: password, Prefix: "/mine/"})
-			u := "etcd://user:" + password + "@" + s.Addr() + "/mine"
-			l, w := handle(t, u, options("a")), handle(t, u, options("w"))
-			token := drive.Hold(t, l).Token
-			for _, text := range []string{"one", "two"} {
-				if err := l.SetRecord(drive.Context(t), []byte(text)); err != nil {
-					t.Errorf("set the record: %v", err)
-				}
-				if got, err := w.Record(drive.Context(t)); err != nil || string(got) != text {
-					t.Errorf("the record: %q, %v", got, err)
-				}
-				if state, err := w.Inspect(drive.Context(t)); err != nil || state.Token != token {
-					t.Errorf("inspect: %+v, %v", state, err)
-				}
-				drive.Ask(t, w, token, text)
-				drive.IsAsked(t, l, text)
-				time.Sleep(tokenLife)
-			}
-			drive.Release(t, l)
-		})
-	}
-}

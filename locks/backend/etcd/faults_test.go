@@ -3,7 +3,6 @@ package etcd_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -105,27 +104,6 @@ func TestAcquireUnresolved(t *testing.T) {
 	drive.Release(t, l)
 }
 
-// TestReleaseReplyLost checks that Release succeeds if a second attempt finds that the
-// lease has ended.
-func TestReleaseReplyLost(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	op := operate(t, s)
-	p := faultproxy.New(t, s.Addr())
-	l := open(t, "etcd://"+p.Addr(), options("a"))
-	drive.Hold(t, l)
-	p.CutReplies()
-	done := make(chan error, 1)
-	go func() { done <- l.Release(drive.Context(t)) }()
-	drive.Eventually(t, drive.Patience, "the entry is gone", func() bool { return len(op.entries("/")) == 0 })
-	p.Reset()
-	p.Heal()
-	if err := drive.Within(t, promptly, done); err != nil {
-		t.Error(err)
-	}
-	drive.Release(t, l)
-}
-
 // TestOneEndpointSilent has two paths to the cluster, of which one falls silent while in
 // use. Requests use the other one in time.
 func TestOneEndpointSilent(t *testing.T) {
@@ -170,33 +148,4 @@ func oneEndpointSilent(t testing.TB, scale int) {
 	} else {
 		t.Logf("the waiter got the lock after %v", r.At.Sub(released))
 	}
-}
-
-// TestRenewServerDown checks that Renew returns the cause when its context ends, and that
-// it succeeds as soon as the server is back.
-func TestRenewServerDown(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	o := options("a")
-	o.TTL = time.Minute
-	l := open(t, s.URL(), o)
-	drive.Hold(t, l)
-	s.Kill()
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	err := l.Renew(ctx)
-	for err != nil && ctx.Err() == nil { // the first may fail with the connection
-		err = l.Renew(ctx)
-	}
-	if took := time.Since(start); took > promptly || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || errors.Is(err, locks.ErrLost) {
-		t.Errorf("after %v: %v", took, err)
-	}
-	done := make(chan error, 1)
-	go func() { done <- l.Renew(drive.Context(t)) }()
-	s.Start()
-	if err := drive.Within(t, promptly, done); err != nil {
-		t.Error(err)
-	}
-	drive.Release(t, l)
 }

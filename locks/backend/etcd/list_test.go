@@ -73,6 +73,11 @@ func TestListPages(t *testing.T) {
 	op.putAll(foreign, "x")
 
 	l := handle(t, s.URL(), options("operator"))
+	for _, cursor := range []string{"%", "a", strings.Repeat("a", locks.MaxCursor+4)} {
+		if _, _, err := l.List(drive.Context(t), cursor); !errors.Is(err, locks.ErrUsage) {
+			t.Errorf("cursor %.10q: %v", cursor, err)
+		}
+	}
 	all, pages := drive.List(t, l)
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) {
@@ -99,7 +104,7 @@ func TestListPages(t *testing.T) {
 }
 
 // TestLongValues writes more than an answer may be long into a queue, and into the locks of a
-// page.
+// page. No lock is hidden by that.
 func TestLongValues(t *testing.T) {
 	t.Parallel()
 	const n = 35
@@ -119,8 +124,8 @@ func TestLongValues(t *testing.T) {
 	if err != nil || state.Waiters != n-1 || len(state.Queue) == 0 || len(state.Queue) == n-1 {
 		t.Errorf("%d waiters, %d of them read, %v", state.Waiters, len(state.Queue), err)
 	}
-	if all, pages := drive.List(t, l); len(all) != 1+n/2 || pages != 1 {
-		t.Errorf("listed %d locks on %d pages", len(all), pages)
+	if all, pages := drive.List(t, l); len(all) != 1+n/2 || pages != 1 || len(all["b1"].Record) != locks.MaxRecord {
+		t.Errorf("listed %d locks on %d pages, one with a record of %d bytes", len(all), pages, len(all["b1"].Record))
 	}
 }
 
@@ -147,43 +152,5 @@ func TestListCost(t *testing.T) {
 	all, pages := drive.List(t, l)
 	if got := settled(t, s).minus(before); len(all) != 22 || got.within(counts{get: 8 * pages, txn: pages}) != nil {
 		t.Errorf("%d locks on %d pages: %+v", len(all), pages, got)
-	}
-}
-
-// TestListWithoutLocks checks that an empty list has one page.
-func TestListWithoutLocks(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	l := handle(t, s.URL(), options("operator"))
-	if all, pages := drive.List(t, l); len(all) != 0 || pages != 1 {
-		t.Errorf("%d pages: %+v", pages, all)
-	}
-	for _, cursor := range []string{"%", "a", strings.Repeat("a", locks.MaxCursor+4)} {
-		if _, _, err := l.List(drive.Context(t), cursor); !errors.Is(err, locks.ErrUsage) {
-			t.Errorf("cursor %.10q: %v", cursor, err)
-		}
-	}
-}
-
-// TestHugeEntries checks that values of the greatest length hide no lock and no entry.
-func TestHugeEntries(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	op := operate(t, s)
-	huge := strings.Repeat("x", 1400<<10)
-	for i := range 6 {
-		op.put(crowd(fmt.Sprintf("lock%d", i), 1)[0], huge)
-		op.put(crowd("jobs/nightly", 6)[i], huge)
-		op.put(fmt.Sprintf("/leaderrun/lock%d%%record", i), huge)
-	}
-	o := options("operator")
-	o.ConnectTimeout = drive.Patience
-	l := handle(t, s.URL(), o)
-	all, _ := drive.List(t, l)
-	if len(all) != 7 || len(all["lock1"].Record) != locks.MaxRecord {
-		t.Errorf("%d locks are listed, want 7, one with a record of %d bytes", len(all), len(all["lock1"].Record))
-	}
-	if state, err := l.Inspect(drive.Context(t)); err != nil || len(state.Queue) != 5 {
-		t.Errorf("inspect: %d waiters, %v", len(state.Queue), err)
 	}
 }

@@ -74,23 +74,6 @@ func checkLost(t *testing.T, l locks.Lock, since time.Time) {
 	drive.Release(t, l)
 }
 
-// TestRenewalReportsLoss checks that the next renewal reports a loss without a watch. A
-// short job has no watch yet.
-func TestRenewalReportsLoss(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, etcdtest.Options{})
-	op := operate(t, s)
-	l := open(t, s.URL(), options("a"))
-	drive.Hold(t, l)
-	op.revoke(op.entries("/")[0].lease)
-	if err := l.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
-		t.Errorf("renew: %v", err)
-	}
-	if err := drive.LossOf(t, l); !errors.Is(err, locks.ErrLost) {
-		t.Errorf("lost: %v", err)
-	}
-}
-
 // TestLossUnseen takes away the holder's entry while its watch is cut off, and compacts, so
 // that no event reports the loss.
 func TestLossUnseen(t *testing.T) {

@@ -28,17 +28,29 @@ func TestOperatorsPermissions(t *testing.T) {
 				user   string
 				denied []string
 			}{
-				{"reader", []string{"break", "forget"}},
-				{"queue", []string{"list", "watch all", "forget"}},
+				{"reader", []string{"ask", "break", "forget"}},
+				{"queue", []string{"ask", "record", "list", "watch all", "forget"}},
 				{"prefix", nil},
 			} {
-				l, holder := handle(t, as(tt.user), options("operator")), handle(t, as("root"), options("a"))
+				who := "root"
+				if tt.denied == nil {
+					who = tt.user
+				}
+				l, holder := handle(t, as(tt.user), options("operator")), handle(t, as(who), options("a"))
 				token := drive.Hold(t, holder).Token
+				if err := holder.SetRecord(drive.Context(t), []byte("x")); err != nil {
+					t.Errorf("%s sets the record: %v", who, err)
+				}
+				asking := l.Ask(drive.Context(t), token, []byte("resign"))
+				if asking == nil {
+					drive.IsAsked(t, holder, "resign")
+				}
+				_, reading := l.Record(drive.Context(t))
 				state, err := l.Inspect(drive.Context(t))
 				if err == nil && (state.Token != token || state.Left <= 0) {
 					t.Errorf("%s: inspected %+v", tt.user, state)
 				}
-				errs := map[string]error{"inspect": err, "break": l.Break(drive.Context(t), token)}
+				errs := map[string]error{"ask": asking, "record": reading, "inspect": err, "break": l.Break(drive.Context(t), token)}
 				if errs["break"] != nil {
 					drive.Renew(t, holder)
 					drive.Release(t, holder)
