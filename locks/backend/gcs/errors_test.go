@@ -1,7 +1,6 @@
 package gcs_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -80,38 +79,6 @@ func TestNoBucket(t *testing.T) {
 	}
 }
 
-// TestForeignObject checks that an object that leaderrun did not write is reported and
-// left alone, however old it is: nobody can know for how long it is held.
-func TestForeignObject(t *testing.T) {
-	t.Parallel()
-	for metadata, want := range map[[2]string]string{
-		{"owner", "x"}:        "; nothing",
-		{"leaderrun", ""}:     "; nothing",
-		{"leaderrun", "null"}: ": it has a state that is neither held nor free",
-		{"leaderrun", `{"state":"gone","nonce":"n","ttl_ms":9000}`}:                              ": it has a state that is neither held nor free",
-		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":0}`}:                                 ": it has a state with a ttl that leaderrun does not grant",
-		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":-1}`}:                                ": it has a state with a ttl that leaderrun does not grant",
-		{"leaderrun", `{"state":"held","nonce":"n","ttl_ms":1000000000000}`}:                     ": it has a state with a ttl that leaderrun does not grant",
-		{"leaderrun", `{"state":"held","nonce":"","ttl_ms":9000}`}:                               ": it has a state without a usable nonce or token",
-		{"leaderrun", `{"state":"free","nonce":"n","ttl_ms":9000,"token":18446744073709551615}`}: ": it has a state without a usable nonce or token",
-	} {
-		t.Run(metadata[1], func(t *testing.T) {
-			t.Parallel()
-			s := gcstest.Start(t)
-			s.SetMetadata("p/jobs%2Fnightly", map[string]string{metadata[0]: metadata[1]})
-			s.Age("p/jobs%2Fnightly", 48*time.Hour)
-			before, _ := s.Object("p/jobs%2Fnightly")
-			_, err := at(t, s, options("a")).Acquire(drive.Context(t), true)
-			if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), "gs://locks/p/jobs%2Fnightly was not made by leaderrun"+want) {
-				t.Errorf("got %v (hint: %s)", err, locks.Hint(err))
-			}
-			if after, _ := s.Object("p/jobs%2Fnightly"); after.Metageneration != before.Metageneration {
-				t.Error("the object was changed")
-			}
-		})
-	}
-}
-
 // TestNotTheService checks the error if something else answers, or nothing.
 func TestNotTheService(t *testing.T) {
 	t.Parallel()
@@ -158,29 +125,6 @@ func TestDeniedMidLease(t *testing.T) {
 	s.Fault(nil)
 	if err := renew(t, l); err != nil {
 		t.Errorf("renew, when it is allowed again: %v", err)
-	}
-}
-
-// TestSilentEndpoint checks that Acquire waits for a missing answer for the connect
-// timeout, and returns earlier if its context ends.
-func TestSilentEndpoint(t *testing.T) {
-	t.Parallel()
-	s := gcstest.Start(t)
-	never := make(chan struct{})
-	t.Cleanup(func() { close(never) })
-	s.Fault(func(gcstest.Request) gcstest.Fault { return gcstest.Fault{Hold: never} })
-	o := options("a")
-	o.ConnectTimeout = time.Second
-	start := time.Now()
-	_, err := at(t, s, o).Acquire(drive.Context(t), false)
-	if took := time.Since(start); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "no answer within 1s") || took > 3*time.Second {
-		t.Errorf("after %v: %v", took, err)
-	}
-	ctx, cancel := context.WithTimeout(drive.Context(t), 100*time.Millisecond)
-	defer cancel()
-	start = time.Now()
-	if _, err := at(t, s, o).Acquire(ctx, false); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 2*time.Second {
-		t.Errorf("after %v: %v", time.Since(start), err)
 	}
 }
 

@@ -62,16 +62,6 @@ func renew(t testing.TB, l locks.Lock) error {
 	return l.Renew(ctx)
 }
 
-// record returns the state in the lock's object.
-func record(t testing.TB, s *gcstest.Server) string {
-	t.Helper()
-	o, ok := s.Object("p/jobs%2Fnightly")
-	if !ok {
-		t.Fatal("the lock has no object")
-	}
-	return o.Metadata["leaderrun"]
-}
-
 // verbs counts the requests of each kind since the last call. Requests about the object
 // with the request to the holder are "ask read" and so on.
 func verbs(s *gcstest.Server) map[string]int {

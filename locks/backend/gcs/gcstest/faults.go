@@ -24,17 +24,15 @@ func (r Request) Kind() string { return r.Verb }
 
 // A Fault says what happens to a request. The zero Fault lets it pass.
 type Fault struct {
-	Late      <-chan struct{}             // the request takes effect when this is closed, even if nobody waits for the answer
-	Drop      bool                        // close the connection; the request has no effect
-	LoseReply bool                        // let the request take effect, and close the connection
-	Twice     bool                        // the request arrives twice, and the second answer is sent
-	Hold      <-chan struct{}             // let the request take effect, and answer when this is closed
-	Status    int                         // refuse the request with this status
-	Reason    string                      // of the refusal, as the service calls it
-	Message   string                      // of the refusal
-	Answer    string                      // answer with this JSON
-	Header    func(http.Header)           // changes the answer's header, which has a Date
-	Object    func(fields map[string]any) // changes the object in the answer
+	Late      <-chan struct{}   // the request takes effect when this is closed, even if nobody waits for the answer
+	Drop      bool              // close the connection; the request has no effect
+	LoseReply bool              // let the request take effect, and close the connection
+	Twice     bool              // the request arrives twice, and the second answer is sent
+	Status    int               // refuse the request with this status
+	Reason    string            // of the refusal, as the service calls it
+	Message   string            // of the refusal
+	Answer    string            // answer with this JSON
+	Header    func(http.Header) // changes the answer's header, which has a Date
 }
 
 func newRequest(r *http.Request) (Request, error) {

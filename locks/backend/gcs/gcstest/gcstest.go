@@ -141,15 +141,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req.Status, req.At = answer.Code, time.Now()
 	s.Note(req)
-	if f.Object != nil && answer.Code == http.StatusOK {
-		rewrite(answer, f.Object)
-	}
-	if f.Hold != nil {
-		select {
-		case <-f.Hold:
-		case <-r.Context().Done():
-		}
-	}
 	if f.LoseReply {
 		panic(http.ErrAbortHandler)
 	}
