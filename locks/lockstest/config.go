@@ -61,16 +61,11 @@ type Config struct {
 	// ReportsLeft and ReportsStart are set if Inspect returns Status.Left and Status.Start.
 	// Without the latter a Grant need never be Clean.
 	ReportsLeft, ReportsStart bool
-	// WatchesOne is set if the backend can watch one lock, but not all.
-	WatchesOne bool
 	// WatchDelay is how much longer than at once a change may take until it is reported.
 	WatchDelay time.Duration
 	// AskDelay is how much longer than at once a request may take to reach a holder that
 	// renews every fifth of its TTL.
 	AskDelay time.Duration
-	// Room is for how many tests one counts among the 14 that run at once. Set it if each test
-	// has servers of its own in this process. 0 means 1.
-	Room int
 	// Simulated is set if the backend and its store are in this process and take the time
 	// only from package time. Each test then runs in a bubble of testing/synctest, where
 	// waiting for the end of a lease costs nothing.

@@ -1,12 +1,20 @@
 package lockstest
 
-import "github.com/leaderrun/leaderrun/locks"
+import (
+	"slices"
 
-// tests returns all tests.
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// tests returns all tests. Those that take long come first, so that none of them is left when the
+// others have ended.
 func tests(c Config) []test {
+	first := []test{
+		{name: "ExclusionUnderFaults", run: exclusionUnderFaults, needs: []need{needTTL, needCut}},
+		{name: "ConcurrentClose", run: concurrentClose},
+	}
 	all := []test{
 		{name: "Exclusion", run: exclusion},
-		{name: "ExclusionUnderFaults", run: exclusionUnderFaults, needs: []need{needTTL, needCut}},
 		{name: "TryOnHeldLock", run: tryOnHeldLock},
 		{name: "WaiterWakes", run: waiterWakes},
 		{name: "WaitingReports", run: waitingReports, recipe: true},
@@ -23,7 +31,6 @@ func tests(c Config) []test {
 		{name: "UnableConnections", run: unableConnections, needs: []need{needTTL, needCut, needHTTP}},
 		{name: "CloseDuringAcquire", run: closeDuringAcquire},
 		{name: "UseAfterClose", run: useAfterClose},
-		{name: "ConcurrentClose", run: concurrentClose},
 		{name: "SilentWaiter", run: silentWaiter, recipe: true},
 		{name: "RenewAtTheGrant", run: renewAtTheGrant, recipe: true},
 		{name: "RenewWithoutLease", run: renewWithoutLease, recipe: true},
@@ -99,8 +106,5 @@ func tests(c Config) []test {
 		{name: "Restarts", run: restarts, needs: []need{needRestart}, alone: true},
 		{name: "Leaks", run: leaks, alone: true},
 	}
-	all = append(all, cuts()...)
-	all = append(all, lateRequests()...)
-	all = append(all, hostileTexts(c)...)
-	return append(all, hostileRecords(c)...)
+	return slices.Concat(first, cuts(), all, lateRequests(), hostileTexts(c), hostileRecords(c))
 }

@@ -2,10 +2,7 @@ package lockstest
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/leaderrun/leaderrun/locks"
 )
 
 // holds returns a function that reports whether the lock is held with k's token, as seen
@@ -88,12 +85,6 @@ func watchReportsEviction(e *env) {
 // watchAll watches locks with other names, including new ones.
 func watchAll(e *env) {
 	w := e.openNamed(e.u, "other")
-	if e.c.WatchesOne {
-		if _, err := w.watch(e.patient(), true); !errors.Is(err, locks.ErrUsage) {
-			e.Errorf("a watch of all locks: got %v; want ErrUsage", err)
-		}
-		return
-	}
 	f := w.follows(true)
 	for _, name := range []string{lockName, "other", "x/y/z", "x#3"} {
 		k, look := e.openNamed(e.u, name), e.openNamed(e.u, name)
@@ -161,7 +152,7 @@ func watchDuringAcquire(e *env) {
 // again, and with the handle.
 func watchEnds(e *env) {
 	w := e.open("watcher")
-	for _, all := range []bool{false, !e.c.WatchesOne} {
+	for _, all := range []bool{false, true} {
 		f := w.follows(all)
 		f.cancel()
 		f.ends("after its context")
