@@ -27,9 +27,6 @@ func testForget(t *testing.T, s *root) {
 			s := s.another(t)
 			op := operate(t, s)
 			a, w := handle(t, s.URL()+"/p"+mode, options("a")), handle(t, s.URL()+"/p", options("w"))
-			if err := w.Forget(drive.Context(t)); err != nil {
-				t.Errorf("without any nodes: %v", err)
-			}
 			drive.Hold(t, a)
 			write(t, a)
 			op.put(askNode, `{"token":9223372036854775807}`) // a later holder's

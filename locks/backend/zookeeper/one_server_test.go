@@ -47,7 +47,6 @@ func TestOneServer(t *testing.T) {
 		{"ProbeACL", testProbeACL},
 		{"ProbeUnreachable", testProbeUnreachable},
 		{"ProbeServerInfo", testProbeServerInfo},
-		{"Watch", testWatch},
 		{"WatchAll", testWatchAll},
 		{"WatchesOneLock", testWatchesOneLock},
 		{"WatchLasts", testWatchLasts},

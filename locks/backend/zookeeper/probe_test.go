@@ -3,7 +3,6 @@ package zookeeper_test
 import (
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -197,13 +196,6 @@ func testProbeUnreachable(t *testing.T, s *root) {
 		if one := got.Servers[i]; !strings.Contains(one.Error, want) || (one.Error == "") != (want == "") || (one.Error == "") != (one.Class == "") {
 			t.Errorf("server %d: %+v; want the error %q", i, one, want)
 		}
-	}
-	l := handle(t, s.URL(), o)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := l.Probe(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
-		t.Errorf("a closed handle: %+v, %v", got, err)
 	}
 }
 

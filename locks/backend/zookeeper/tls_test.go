@@ -112,41 +112,6 @@ func (s *securedServer) renewed() bool {
 	return connector.conn != nil && connector.conn.Conn.(*tls.Conn).ConnectionState().DidResume
 }
 
-// TestCertificatesRotate replaces all certificates while there is a holder. The next
-// connection uses the new ones. If a file is unusable, its last contents are used, and the
-// log says so.
-func TestCertificatesRotate(t *testing.T) {
-	t.Parallel()
-	trial.Steady(t, func(t testing.TB, _ int) { certificatesRotate(t) }) // a server must start while the lease lasts
-}
-
-func certificatesRotate(t testing.TB) {
-	ca, next := realserver.NewCA(t), realserver.NewCA(t)
-	s := startSecured(t, ca)
-	for _, replace := range []func(){
-		func() { s.installCA(next, "client-ca.pem"); s.install(next, "client") },
-		func() { s.installCA(next, "ca.pem"); s.install(next, "server") },
-	} {
-		s.Kill()
-		replace()
-		s.Start()
-		s.renewed()
-	}
-	if strings.Contains(s.log.String(), "cannot read") {
-		t.Errorf("the log is:\n%s", s.log.String())
-	}
-	if err := os.WriteFile(s.path("ca.pem"), []byte("-----BEGIN CERT"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		s.renewed()
-	}
-	if n := strings.Count(s.log.String(), s.path("ca.pem")); n != 1 {
-		t.Errorf("a half-written file was logged %d times; want 1:\n%s", n, s.log.String())
-	}
-	drive.Release(t, s.holder)
-}
-
 // TestRenewalsResumeTLS checks that a renewal resumes the TLS session, and so costs no
 // signatures, unless our certificate has changed. A CA that is no longer trusted is refused
 // nevertheless.

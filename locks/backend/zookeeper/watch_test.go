@@ -15,37 +15,6 @@ import (
 
 const opAddWatch = 106
 
-// testWatch checks that a watch reports a new holder, a new waiter, one that leaves, and the
-// end of a term, in either mode.
-func testWatch(t *testing.T, s *root) {
-	op := operate(t, s)
-	modes := []string{"?mode=fair", "?mode=unfair"}
-	for _, mode := range modes {
-		for _, ours := range modes {
-			w := handle(t, s.URL()+"/p"+ours, options("w"))
-			for _, changes := range []<-chan struct{}{drive.Watch(t, w, false), drive.Watch(t, w, true)} {
-				is := func(holder string, waiters int) func() bool {
-					return func() bool { i := drive.Inspect(t, w); return i.Holder == holder && i.Waiters == waiters }
-				}
-				a := handle(t, s.URL()+"/p"+mode, options("a"))
-				drive.Hold(t, a)
-				drive.Changed(t, changes, "a leads", is("a", 0))
-				if mode == "?mode=fair" {
-					ctx, cancel := context.WithCancel(drive.Context(t))
-					_, done := campaign(ctx, t, s.URL()+"/p"+mode, options("b"))
-					drive.Changed(t, changes, "b waits", is("a", 1))
-					cancel()
-					<-done
-					drive.Changed(t, changes, "b has left", is("a", 0))
-				}
-				op.put("/p/jobs%2Fnightly%ask", "") // not reported for one lock
-				drive.Release(t, a)
-				drive.Changed(t, changes, "nobody leads", is("", 0))
-			}
-		}
-	}
-}
-
 // testWatchAll checks that a watch of all locks reports holders, waiters and records of any
 // lock, and that it can begin in an empty store.
 func testWatchAll(t *testing.T, s *root) {
@@ -240,10 +209,5 @@ func testWatchUnreachable(t *testing.T, s *root) {
 			t.Errorf("it took %v", took)
 		}
 		p.Heal()
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := handle(t, s.URL()+"/p", o).Watch(ctx, false); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
 	}
 }
