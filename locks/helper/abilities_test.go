@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/program/version"
 )
 
@@ -75,32 +75,6 @@ func TestVersionIsNotTrusted(t *testing.T) {
 	}
 }
 
-func TestRecordAndAsk(t *testing.T) {
-	t.Parallel()
-	l := start(t, "fake://h/?can=record&can=ask", options())
-	if got, err := l.Record(t.Context()); err != nil || got != nil {
-		t.Errorf("no record: got %q, %v", got, err)
-	}
-	for _, text := range []string{"", strings.Repeat("\x01", locks.MaxRecord), "\u2028<é>"} {
-		checkClass(t, "set record", l.SetRecord(t.Context(), []byte(text)), nil)
-		if got, err := l.Record(t.Context()); err != nil || got == nil || string(got) != text {
-			t.Errorf("got %.20q (%d bytes), %v; want %.20q", got, len(got), err, text)
-		}
-	}
-	if _, err := l.Acquire(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	const text = "resign\x00"
-	checkClass(t, "ask", l.Ask(t.Context(), 1, []byte(text)), nil)
-	if got := receive(t, l.Asked()); string(got) != text {
-		t.Errorf("asked %q; want %q", got, text)
-	}
-	for _, text := range []string{"\xff", strings.Repeat("x", locks.MaxRecord+1)} {
-		checkClass(t, "set record", l.SetRecord(t.Context(), []byte(text)), locks.ErrUsage)
-		checkClass(t, "ask", l.Ask(t.Context(), 1, []byte(text)), locks.ErrUsage)
-	}
-}
-
 // TestLongQueueFitsALine checks that the last places of a long queue are left out.
 func TestLongQueueFitsALine(t *testing.T) {
 	t.Parallel()
@@ -148,7 +122,7 @@ func TestAskedOfAnEarlierTerm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := receive(t, s.asked); string(got) != "last" {
+	if got := drive.Within(t, limit, s.asked); string(got) != "last" {
 		t.Errorf("asked %q", got)
 	}
 	text := "late"
@@ -190,19 +164,6 @@ func TestBreakAndForget(t *testing.T) {
 		t.Errorf("forget of a held lock: got %v", err)
 	}
 	checkNotLost(t, l) // the loss is another holder's
-}
-
-// TestPID checks that others see this process as the holder, not its helper.
-func TestPID(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[int]int{0: os.Getpid(), 7: 7} {
-		o := options()
-		o.PID = given
-		st, err := start(t, "fake://h/?can=inspect", o).Inspect(t.Context())
-		if err != nil || st.PID != want {
-			t.Errorf("with the process id %d in its options, the backend got %d, %v; want %d", given, st.PID, err, want)
-		}
-	}
 }
 
 // TestPriorityAndNoResign checks that both reach the backend.

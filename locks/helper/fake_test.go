@@ -59,9 +59,6 @@ func (f *fake) do(ctx context.Context, method string) error {
 		return locks.Unknown("fake parameter", "cacrt", []string{"cacert"})
 	case "panic":
 		panic("the backend broke")
-	case "slow":
-		time.Sleep(300 * time.Millisecond)
-		return nil
 	case "wait":
 		<-ctx.Done()
 		f.note(method + " cancelled")

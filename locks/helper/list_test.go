@@ -8,26 +8,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// TestList checks that a list crosses the pipe page by page.
-func TestList(t *testing.T) {
-	t.Parallel()
-	l := start(t, able("fake://h/"), options())
-	page, next, err := l.List(t.Context(), "")
-	if err != nil || next != "b" || len(page) != 2 {
-		t.Fatalf("got %+v, %q, %v", page, next, err)
-	}
-	first := locks.Status{Held: true, Holder: "me", Token: 7, Left: -1, Start: locks.StartClean}
-	if one := page[0]; one.Name != "a#1" || one.Status != first || one.Record == nil || len(one.Record) > 0 {
-		t.Errorf("got %+v", one)
-	}
-	if one := page[1]; one.Name != "b" || one.Status != (locks.Status{}) || one.Record != nil {
-		t.Errorf("got %+v", one)
-	}
-	if page, next, err = l.List(t.Context(), next); err != nil || next != "" || len(page) > 0 {
-		t.Errorf("got %+v, %q, %v", page, next, err)
-	}
-}
-
 // TestLongList checks that the records of a page are complete although no two of them fit
 // into one line.
 func TestLongList(t *testing.T) {

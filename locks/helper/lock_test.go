@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 func TestGrant(t *testing.T) {
@@ -32,7 +33,7 @@ func TestGrant(t *testing.T) {
 		t.Error("renewed a released lock")
 	}
 	// The helper ends by itself after the release, before Close.
-	eventually(t, "the helper has ended", func() bool { return isClosed(l.last().gone) })
+	drive.Eventually(t, limit, "the helper has ended", func() bool { return isClosed(l.last().gone) })
 	checkClass(t, "close", l.Close(), nil)
 }
 
@@ -70,21 +71,6 @@ func TestUnclassedError(t *testing.T) {
 	if err == nil || err.Error() != "unclassed" || className(err) != "" {
 		t.Errorf("got %v of class %q", err, className(err))
 	}
-}
-
-func TestHeld(t *testing.T) {
-	t.Parallel()
-	l := start(t, "fake://h/?acquire=held", options())
-	_, err := l.Acquire(t.Context(), true)
-	held, ok := errors.AsType[*locks.HeldError](err)
-	if !ok {
-		t.Fatalf("got %v", err)
-	}
-	want := locks.Status{Held: true, Holder: "somebody\x1b[2J", PID: 7, Token: 1<<64 - 1, Since: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
-	if held.Status != want {
-		t.Errorf("got %+v, want %+v", held.Status, want)
-	}
-	checkClass(t, "a second try", func() error { _, err := l.Acquire(t.Context(), true); return err }(), locks.ErrHeld)
 }
 
 // TestHeldSince uses a time that JSON cannot represent.
@@ -223,7 +209,7 @@ func TestCancelGranted(t *testing.T) {
 	_, err = l.Acquire(t.Context(), true)
 	checkClass(t, "acquire again", err, nil)
 	checkAsked(t, log, first+"close\nopen\ntry=true\nacquire\nlost\n")
-	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+	checkClass(t, "lost", drive.Within(t, limit, l.Lost()), locks.ErrLost)
 	_, err = l.Acquire(t.Context(), true)
 	checkClass(t, "acquire of a lock that we hold", err, locks.ErrUsage)
 }
@@ -257,7 +243,7 @@ func TestCancelDeaf(t *testing.T) {
 				t.Errorf("it took %v", took)
 			}
 			if tt.killed {
-				eventually(t, "the helper is dead", func() bool { return isClosed(l.last().gone) })
+				drive.Eventually(t, limit, "the helper is dead", func() bool { return isClosed(l.last().gone) })
 			}
 		})
 	}
@@ -293,7 +279,7 @@ func TestTimeLimit(t *testing.T) {
 func TestLost(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "fake://h/?lost=lost", options())
-	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+	checkClass(t, "lost", drive.Within(t, limit, l.Lost()), locks.ErrLost)
 }
 
 // TestLateLoss: the answer to a renewal that was given up says that the lock is lost.
@@ -303,7 +289,7 @@ func TestLateLoss(t *testing.T) {
 	l := hold(t, "late://h/", options())
 	ctx := within(t, 30*time.Millisecond)
 	checkClass(t, "renew", l.Renew(ctx), context.DeadlineExceeded)
-	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+	checkClass(t, "lost", drive.Within(t, limit, l.Lost()), locks.ErrLost)
 }
 
 // TestDeath checks that the death of a helper is not a loss while the lock has a lease.
@@ -315,7 +301,7 @@ func TestDeath(t *testing.T) {
 			t.Parallel()
 			l := hold(t, "fake://h/?ttl="+ttl, options())
 			l.last().process.kill()
-			eventually(t, "the helper is reaped", func() bool { return isClosed(l.last().gone) })
+			drive.Eventually(t, limit, "the helper is reaped", func() bool { return isClosed(l.last().gone) })
 			err := l.Renew(t.Context())
 			checkClass(t, "renew", err, locks.ErrUnavailable)
 			if err == nil || errors.Is(err, locks.ErrLost) || !strings.Contains(err.Error(), "leaderrun-fake ended (signal: killed)") {
@@ -391,7 +377,7 @@ func TestCloseBesides(t *testing.T) {
 	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
 	awaitNote(t, log, "acquire")
 	checkClass(t, "close", l.Close(), nil)
-	if err := receive(t, done); err == nil {
+	if err := drive.Within(t, limit, done); err == nil {
 		t.Error("acquired a closed lock")
 	}
 	// The helper had time to leave the queue.
@@ -444,15 +430,4 @@ func awaitNote(t *testing.T, path, what string) bool {
 	}
 	t.Errorf("the backend was not asked for %q within %v", what, limit)
 	return false
-}
-
-func receive[T any](t *testing.T, c <-chan T) T {
-	t.Helper()
-	select {
-	case got := <-c:
-		return got
-	case <-time.After(limit):
-		t.Fatalf("nothing within %v", limit)
-		panic("unreachable")
-	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/file"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
@@ -107,7 +108,7 @@ func shut(t testing.TB, l *Lock) {
 		t.Errorf("close took %v", took)
 	}
 	// Processes that the helper left behind are killed, but others have to reap them.
-	eventually(t, "the helper's process group is gone", func() bool { return !alive(l.last().process.child.pid) })
+	drive.Eventually(t, limit, "the helper's process group is gone", func() bool { return !alive(l.last().process.child.pid) })
 }
 
 // within returns a context that ends after d.
@@ -151,16 +152,6 @@ func checkClass(t testing.TB, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
 		t.Errorf("%s: got error %v; want %v", what, got, want)
-	}
-}
-
-// eventually polls until ok returns true.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
 	}
 }
 

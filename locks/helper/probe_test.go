@@ -3,24 +3,9 @@ package helper
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
-
-func TestProbe(t *testing.T) {
-	t.Parallel()
-	got, err := start(t, able("fake://h/"), options()).Probe(t.Context())
-	if err != nil || got.Product != "fake" || len(got.Servers) != 1 || len(got.Findings) != 1 {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	if want := (locks.Server{Address: "h:1", Version: "1.0", RTT: time.Microsecond}); got.Servers[0] != want {
-		t.Errorf("got %+v; want %+v", got.Servers[0], want)
-	}
-	if want := (locks.Finding{Check: "c", Level: "ok"}); got.Findings[0] != want {
-		t.Errorf("got %+v; want %+v", got.Findings[0], want)
-	}
-}
 
 // TestLongProbe checks that of too many servers with too long texts, as much is returned
 // as fits into a line, and nothing invalid.

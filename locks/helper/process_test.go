@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"golang.org/x/sys/unix"
 )
 
@@ -51,7 +52,7 @@ func TestGuard(t *testing.T) {
 	default:
 	}
 	_ = guard.Close()
-	eventually(t, "it ends", func() bool { return isClosed(l.last().process.exited) })
+	drive.Eventually(t, limit, "it ends", func() bool { return isClosed(l.last().process.exited) })
 	if end := l.last().process.end; end != "exit status 0" {
 		t.Errorf("the helper ended with %s", end)
 	}
@@ -66,7 +67,7 @@ func TestCoreDies(t *testing.T) {
 	_ = l.last().process.input.w.Close()
 	_ = l.last().process.stdout.Close()
 	_ = l.last().process.stderr.Close()
-	eventually(t, "it ends", func() bool { return isClosed(l.last().process.exited) })
+	drive.Eventually(t, limit, "it ends", func() bool { return isClosed(l.last().process.exited) })
 	checkAsked(t, log, "open\ntry=true\nacquire\n")
 }
 

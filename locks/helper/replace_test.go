@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // held returns a lock that was granted, and the log of its backend.
@@ -24,7 +25,7 @@ func killed(t *testing.T, l *Lock) *instance {
 	t.Helper()
 	in := l.last()
 	in.process.kill()
-	eventually(t, "the helper is gone", func() bool { return isClosed(in.gone) })
+	drive.Eventually(t, limit, "the helper is gone", func() bool { return isClosed(in.gone) })
 	return in
 }
 
@@ -43,7 +44,7 @@ func TestAdopt(t *testing.T) {
 	if _, err := input.Write(words); err != nil {
 		t.Errorf("write the release: %v", err)
 	}
-	eventually(t, "the lock is released", func() bool { return strings.HasSuffix(read(t, log), "release\n") })
+	drive.Eventually(t, limit, "the lock is released", func() bool { return strings.Contains(read(t, log), "\nrelease\n") })
 }
 
 // TestReuse checks that input for one helper is not read by the next.
@@ -72,7 +73,7 @@ func TestAdoptedUnasked(t *testing.T) {
 	t.Parallel()
 	l, _ := held(t, "adopted=lost")
 	killed(t, l)
-	checkClass(t, "lost", receive(t, l.Lost()), locks.ErrLost)
+	checkClass(t, "lost", drive.Within(t, limit, l.Lost()), locks.ErrLost)
 }
 
 // TestReleasedByAnother checks that a replacement can release the lock.
@@ -94,9 +95,9 @@ func killedWaiting(t *testing.T, query string) (log string, err error) {
 	l := start(t, "fake://h"+log+"?waiting=1&acquire=hang&"+query, o)
 	done := make(chan error, 1)
 	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
-	receive(t, waits)
+	drive.Within(t, limit, waits)
 	killed(t, l)
-	return log, receive(t, done)
+	return log, drive.Within(t, limit, done)
 }
 
 // TestResume kills a helper that waits. Another must continue in its place.

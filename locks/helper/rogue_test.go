@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
@@ -308,16 +309,6 @@ var plots = append(deaths(), []plot{
 		return r.dwell()
 	}, "", ""},
 	{"stops", func(r *rogue) int { r.well("stops", methodRenew); stopMyself(); return r.dwell() }, "", ""},
-	{"slow", func(r *rogue) int {
-		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodRelease} {
-			time.Sleep(150 * time.Millisecond)
-			if method == methodOpen {
-				r.say(helloFor, "slow")
-			}
-			r.say(`{"id":%s,"result":%s}`, r.next(method), granted)
-		}
-		return r.dwell()
-	}, "", ""},
 	{"silent", func(r *rogue) int { // reads, and never answers a renewal
 		r.well("silent", methodRenew)
 		return r.dwell()
@@ -382,7 +373,7 @@ func TestBrokenAfterGrant(t *testing.T) {
 	if _, err := l.Acquire(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the session has ended", func() bool { return isClosed(l.last().gone) })
+	drive.Eventually(t, limit, "the session has ended", func() bool { return isClosed(l.last().gone) })
 	input, _ := l.ReleaseMessage()
 	if _, err := input.Stat(); err != nil {
 		t.Errorf("the input cannot be passed on: %v", err)

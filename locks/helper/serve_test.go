@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 const openLine = `{"id":1,"method":"open","protocol":1,"url":"fake:","name":"n","ttl_ns":15000000000,"connect_timeout_ns":1000000000}`
@@ -285,7 +286,7 @@ func (c *client) expect(part string) {
 func (c *client) leave() {
 	c.t.Helper()
 	_ = c.in.Close()
-	checkClass(c.t, "serve", receive(c.t, c.done), nil)
+	checkClass(c.t, "serve", drive.Within(c.t, limit, c.done), nil)
 }
 
 // TestGrantAfterTheEnd checks that a lock that becomes ours after the core is gone is

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // TestFlood checks that 100 MB on standard error block nothing.
@@ -133,22 +134,13 @@ type counter int
 func (c *counter) Write(line []byte) (int, error) { *c += counter(len(line)); return len(line), nil }
 func (c *counter) Close() error                   { return nil }
 
-func TestSlow(t *testing.T) {
-	t.Parallel()
-	l := start(t, "slow://h/", options())
-	_, err := l.Acquire(t.Context(), true)
-	checkClass(t, "acquire", err, nil)
-	checkClass(t, "renew", l.Renew(t.Context()), nil)
-	checkClass(t, "release", l.Release(t.Context()), nil)
-}
-
 // TestHandshakeIsBounded checks that it is, even if nobody calls Acquire.
 func TestHandshakeIsBounded(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.ConnectTimeout = 50 * time.Millisecond
 	l := start(t, "mute://h/", o)
-	eventually(t, "it is killed", func() bool { return isClosed(l.last().gone) })
+	drive.Eventually(t, limit, "it is killed", func() bool { return isClosed(l.last().gone) })
 	if _, err := l.Acquire(t.Context(), false); !errors.Is(err, locks.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}

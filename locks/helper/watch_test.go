@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 // over checks that watching ends.
@@ -37,7 +38,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	receive(t, changed)
+	drive.Within(t, limit, changed)
 	checkClass(t, "renew during a watch", l.Renew(t.Context()), nil)
 	cancel()
 	over(t, changed)
@@ -164,7 +165,7 @@ func TestChangeBeforeTheFirstLook(t *testing.T) {
 {"event":"changed","id":2}
 {"event":"changed","id":2}
 `))
-	receive(t, p.watch.changed)
+	drive.Within(t, limit, p.watch.changed)
 	select {
 	case <-p.watch.changed:
 		t.Error("several changes were waiting to be received")
