@@ -17,7 +17,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/azblob"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
 // TestOneServer runs tests that share an emulator, each with its own prefix, because to start
@@ -31,12 +30,10 @@ func TestOneServer(t *testing.T) {
 		"NothingIsLeft":         testNothingIsLeft,
 		"LateAcquire":           testLateAcquire,
 		"LateAcquireAfterATerm": testLateAcquireAfterATerm,
-		"AdoptBroken":           testAdoptBroken,
 		"Expiry":                testExpiry,
 		"Tokens":                testTokens,
 		"TokenInOldState":       testTokenInOldState,
 		"MetadataOfOthers":      testMetadataOfOthers,
-		"FrozenServer":          testFrozenServer,
 		"TokenInFile":           testTokenInFile,
 		"Archived":              testArchived,
 		"Replicated":            testReplicated,
@@ -251,23 +248,6 @@ func testLateAcquireAfterATerm(t *testing.T, s *site) {
 	drive.Hold(t, open(t, direct, options("c")))
 }
 
-// testAdoptBroken: a term whose lease was broken cannot be continued.
-func testAdoptBroken(t *testing.T, s *site) {
-	u := s.url(s.Addr())
-	a, b := open(t, u, options("a")), open(t, u, options("a"))
-	drive.Hold(t, a)
-	if err := b.(locks.Adopter).Adopt(a.(locks.Adopter).Term()); err != nil {
-		t.Fatal(err)
-	}
-	now := int32(0)
-	if _, err := newOther(t, s).BreakLease(t.Context(), &lease.BlobBreakOptions{BreakPeriod: &now}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
-		t.Errorf("got %v; want ErrLost", err)
-	}
-}
-
 func held(t testing.TB, l locks.Lock) locks.Lock { drive.Hold(t, l); return l }
 
 // testExpiry: a lease of a holder that has vanished ends by itself, and not before the
@@ -353,20 +333,4 @@ func testMetadataOfOthers(t *testing.T, s *site) {
 	if got, err := l.(locks.Recorder).Record(drive.Context(t)); err == nil {
 		t.Errorf("a record that cannot be read is %q", got)
 	}
-}
-
-// testFrozenServer: while the server answers nobody, a renewal ends with its time, and the
-// lock is still ours afterwards.
-func testFrozenServer(t *testing.T, s *site) {
-	p := faultproxy.New(t, s.Addr())
-	l := open(t, s.url(p.Addr()), options("a"))
-	drive.Hold(t, l)
-	p.CutAll()
-	ctx, cancel := context.WithTimeout(drive.Context(t), time.Second)
-	defer cancel()
-	if err := l.Renew(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrLost) {
-		t.Errorf("renew without an answer: %v", err)
-	}
-	p.Heal()
-	drive.Renew(t, l)
 }
