@@ -160,17 +160,6 @@ func TestCannotConnect(t *testing.T) {
 	}
 }
 
-// TestWithoutTLS checks that who requires TLS is told that the server has none.
-func TestWithoutTLS(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t, pgtest.Options{})
-	s := openStore(t, strings.Replace(server.URL(), "sslmode=disable", "sslmode=require", 1))
-	_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
-	if f := storetest.IsKind(t, s, err, caslease.Unreachable); f.Hint != hintNoTLS {
-		t.Errorf("got %+v", f)
-	}
-}
-
 // TestEndedWhileIdle checks that no request fails because the server has closed the idle
 // connection.
 func TestEndedWhileIdle(t *testing.T) {
