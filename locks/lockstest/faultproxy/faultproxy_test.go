@@ -41,6 +41,36 @@ func echo(t *testing.T) (addr string, got <-chan string) {
 	return l.Addr().String(), lines
 }
 
+// served returns a proxy of echo, and a connection through it.
+func served(t *testing.T) (p *Proxy, c net.Conn, got <-chan string) {
+	addr, got := echo(t)
+	p = New(t, addr)
+	return p, dial(t, p), got
+}
+
+func arrives(t *testing.T, got <-chan string, want string) {
+	t.Helper()
+	if line := <-got; line != want {
+		t.Errorf("the server got %q, want %q", line, want)
+	}
+}
+
+func nothingArrives(t *testing.T, got <-chan string) {
+	t.Helper()
+	select {
+	case line := <-got:
+		t.Errorf("the server got %q", line)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+func silent(t *testing.T, c net.Conn) {
+	t.Helper()
+	if s, err := read(c, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a reply came: %q, %v", s, err)
+	}
+}
+
 func dial(t *testing.T, p *Proxy) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", p.Addr())
@@ -65,15 +95,19 @@ func read(c net.Conn, d time.Duration) (string, error) {
 	return string(buf[:n]), err
 }
 
+// exchange sends a line, and reads it back.
+func exchange(t *testing.T, c net.Conn, line string) {
+	t.Helper()
+	send(t, c, line)
+	if s, err := read(c, 5*time.Second); s != line+"\n" {
+		t.Fatalf("the client got %q, %v", s, err)
+	}
+}
+
 func TestForwards(t *testing.T) {
 	t.Parallel()
-	addr, _ := echo(t)
-	p := New(t, addr)
-	c := dial(t, p)
-	send(t, c, "a")
-	if got, err := read(c, 5*time.Second); got != "a\n" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	p, c, _ := served(t)
+	exchange(t, c, "a")
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,17 +121,11 @@ func TestForwards(t *testing.T) {
 
 func TestCutReplies(t *testing.T) {
 	t.Parallel()
-	addr, got := echo(t)
-	p := New(t, addr)
-	c := dial(t, p)
+	p, c, got := served(t)
 	p.CutReplies()
 	send(t, c, "a")
-	if line := <-got; line != "a" {
-		t.Errorf("the server got %q", line)
-	}
-	if s, err := read(c, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a reply came through a cut: %q, %v", s, err)
-	}
+	arrives(t, got, "a")
+	silent(t, c)
 	p.Heal()
 	if s, err := read(c, 5*time.Second); s != "a\n" {
 		t.Errorf("after the cut: %q, %v", s, err)
@@ -106,74 +134,47 @@ func TestCutReplies(t *testing.T) {
 
 func TestCutAll(t *testing.T) {
 	t.Parallel()
-	addr, got := echo(t)
-	p := New(t, addr)
+	p, _, got := served(t)
 	p.CutAll()
 	c := dial(t, p)
 	send(t, c, "a")
-	select {
-	case line := <-got:
-		t.Errorf("the server got %q", line)
-	case <-time.After(50 * time.Millisecond):
-	}
+	nothingArrives(t, got)
 	p.Reset()
 	p.Heal()
 	if s, err := read(c, 5*time.Second); err == nil {
 		t.Errorf("after a reset: %q", s)
 	}
 	send(t, dial(t, p), "b")
-	if line := <-got; line != "b" {
-		t.Errorf("the server got %q: what was held back was not lost", line)
-	}
+	arrives(t, got, "b") // what was held back is lost
 }
 
 func TestSilence(t *testing.T) {
 	t.Parallel()
-	addr, got := echo(t)
-	p := New(t, addr)
-	old := dial(t, p)
-	send(t, old, "a")
-	if _, err := read(old, 5*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	p, old, got := served(t)
+	exchange(t, old, "a")
 	<-got
 	p.Silence()
 	p.Heal()
 	send(t, old, "b")
 	send(t, dial(t, p), "c")
-	if line := <-got; line != "c" {
-		t.Errorf("the server got %q", line)
-	}
-	if s, err := read(old, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a silent connection: %q, %v", s, err)
-	}
+	arrives(t, got, "c")
+	silent(t, old)
 }
 
 // TestHoldNth holds back what a client sends before it gives up. It arrives in the end.
 func TestHoldNth(t *testing.T) {
 	t.Parallel()
-	addr, got := echo(t)
-	p := New(t, addr)
-	old := dial(t, p)
+	p, old, got := served(t)
 	p.HoldNth(1)
-	send(t, old, "a")
-	if s, err := read(old, 5*time.Second); s != "a\n" {
-		t.Fatalf("the first piece: %q, %v", s, err)
-	}
+	exchange(t, old, "a")
 	<-got
 	send(t, old, "b")
-	if s, err := read(old, 50*time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a silent connection: %q, %v", s, err)
-	}
+	silent(t, old)
 	old.Close()
 	send(t, dial(t, p), "c")
-	if line := <-got; line != "c" {
-		t.Errorf("the server got %q", line)
-	}
+	arrives(t, got, "c")
 	p.Land()
-	if line := <-got; line != "b" {
-		t.Errorf("the server got %q", line)
-	}
+	arrives(t, got, "b")
 }
 
 // TestUnable makes one connection lead to a server that cannot serve.
@@ -203,13 +204,8 @@ func TestUnable(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	t.Parallel()
-	addr, _ := echo(t)
-	p := New(t, addr)
-	old := dial(t, p)
-	send(t, old, "a")
-	if _, err := read(old, 5*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	p, old, _ := served(t)
+	exchange(t, old, "a")
 	p.Refuse()
 	conns := map[string]net.Conn{"old": old}
 	if c, err := net.Dial("tcp", p.Addr()); err == nil { // otherwise it has already been reset
@@ -225,16 +221,93 @@ func TestRefuse(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	t.Parallel()
-	addr, _ := echo(t)
-	p := New(t, addr)
-	c := dial(t, p)
+	p, c, _ := served(t)
 	p.Delay(50 * time.Millisecond)
 	start := time.Now()
-	send(t, c, "a")
-	if _, err := read(c, 5*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	exchange(t, c, "a")
 	if d := time.Since(start); d < 100*time.Millisecond {
 		t.Errorf("there and back took %v, want at least 100ms", d)
+	}
+}
+
+// TestDelayEachWay delays one direction, and checks the other.
+func TestDelayEachWay(t *testing.T) {
+	t.Parallel()
+	const long = 3 * time.Second
+	p, c, got := served(t)
+	p.DelayReplies(long)
+	send(t, c, "a")
+	arrives(t, got, "a")
+	silent(t, c)
+	p.Heal()
+	p.DelayRequests(long)
+	send(t, dial(t, p), "b")
+	nothingArrives(t, got)
+}
+
+// TestJitter checks the spread of the random delays.
+func TestJitter(t *testing.T) {
+	t.Parallel()
+	w := way{delay: time.Second, jitter: time.Second}
+	least, most := time.Hour, time.Duration(0)
+	for range 1000 {
+		d := w.wait(1)
+		least, most = min(least, d), max(most, d)
+	}
+	if least < time.Second || least > 1100*time.Millisecond || most < 1900*time.Millisecond || most >= 2*time.Second {
+		t.Errorf("between %v and %v, want 1s and 2s", least, most)
+	}
+}
+
+func TestThrottle(t *testing.T) {
+	t.Parallel()
+	p, c, _ := served(t)
+	p.Throttle(1000)
+	start := time.Now()
+	exchange(t, c, strings.Repeat("a", 49))
+	if d := time.Since(start); d < 100*time.Millisecond {
+		t.Errorf("50 bytes there and back at 1000 a second took %v, want at least 100ms", d)
+	}
+}
+
+func TestSeverRequests(t *testing.T) {
+	t.Parallel()
+	p, c, got := served(t)
+	p.SeverRequests()
+	send(t, c, "a\nb\nc")
+	if s, err := read(c, 5*time.Second); err == nil && s != "a\n" || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the client got %q, %v", s, err)
+	}
+	arrives(t, got, "a")
+	p.Heal()
+	send(t, dial(t, p), "d")
+	for line := range got {
+		if line == "d" {
+			break
+		}
+		if line != "b" { // the half that arrives before the reset may end in b
+			t.Errorf("the server got %q", line)
+		}
+	}
+}
+
+func TestSeverReplies(t *testing.T) {
+	t.Parallel()
+	p, c, got := served(t)
+	p.SeverReplies()
+	send(t, c, "abcdef")
+	arrives(t, got, "abcdef")
+	var all string
+	for {
+		s, err := read(c, 5*time.Second)
+		if all += s; err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection was not reset")
+			}
+			break
+		}
+	}
+	if all != "" && all != "abc" {
+		t.Errorf("the client got %q, want at most half", all)
 	}
 }
