@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"testing"
 	"time"
 
@@ -15,16 +14,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/consul"
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-func TestMain(m *testing.M) {
-	tester.Forget()
-	drive.Parallel("6")
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drive.Main(m, "6") }
 
 // handle opens a handle, which is closed at the end of the test.
 func handle(t testing.TB, rawURL string, o locks.Options) *queue.Lock {

@@ -2,7 +2,6 @@ package etcd_test
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -12,16 +11,11 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
-func TestMain(m *testing.M) {
-	tester.Forget()
-	drive.Parallel("6")
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { drive.Main(m, "6") }
 
 // open returns a handle that is closed when the test ends.
 func open(t testing.TB, rawURL string, o locks.Options) locks.Lock {

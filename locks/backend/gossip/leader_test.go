@@ -15,6 +15,8 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
+func TestMain(m *testing.M) { drive.Main(m, "4") }
+
 // elders is a fleet. Each of its members has an IP address of its own, at which the first
 // three can be found.
 type elders struct {

@@ -12,12 +12,15 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
+
+func TestMain(m *testing.M) { drive.Main(m, "6") }
 
 func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
 

@@ -15,7 +15,10 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/quorumtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
+
+func TestMain(m *testing.M) { drive.Main(m, "4") }
 
 func TestConformance(t *testing.T) {
 	lockstest.Run(t, newFleet(t).config())

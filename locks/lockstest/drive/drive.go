@@ -6,14 +6,24 @@ import (
 	"context"
 	"flag"
 	"net/url"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // Patience bounds what must happen at some time on a busy machine.
 const Patience = 30 * time.Second
+
+// Main is the TestMain of a package of tests that need the environment to hold no settings
+// of the tester's. See [Parallel] for n.
+func Main(m *testing.M, n string) {
+	tester.Forget()
+	Parallel(n)
+	os.Exit(m.Run())
+}
 
 // Parallel sets how many tests run at once, unless the tester does. Most tests mainly
 // wait, so the number need not depend on the number of processors. It is for TestMain.
