@@ -308,22 +308,6 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// TestRefusedRenewal: a renewal that a majority does not grant is no loss before E.
-func TestRefusedRenewal(t *testing.T) {
-	bubble(t, func(t *testing.T, f *fleet) {
-		l := f.at(t, "a")
-		drive.Hold(t, l)
-		heal := f.cut("a", lockstest.CutReplies)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := l.Renew(ctx); errors.Is(err, locks.ErrLost) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v; want that the context has ended", err)
-		}
-		heal()
-		drive.Renew(t, l)
-	})
-}
-
 // TestMet: a candidate that was met, and has too few votes, is no holder. A try is repeated.
 func TestMet(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
