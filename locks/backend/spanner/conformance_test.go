@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
@@ -120,4 +123,13 @@ func (r *rig) hostileNames() (all []func(testing.TB, *url.URL)) {
 		all = append(all, func(_ testing.TB, u *url.URL) { r.server.Find(u).Put(name, 0, "state", "?") })
 	}
 	return append(all, func(_ testing.TB, u *url.URL) { r.server.Find(u).Put("foreign", 7, "state", "?") })
+}
+
+// TestMain sets an address without a server. Otherwise, a test that forgets to name an
+// emulator would reach the service itself.
+func TestMain(m *testing.M) {
+	tester.Forget()
+	_ = os.Setenv("SPANNER_EMULATOR_HOST", "127.0.0.1:1")
+	drive.Parallel("4")
+	os.Exit(m.Run())
 }
