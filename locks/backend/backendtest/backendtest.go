@@ -5,6 +5,7 @@ package backendtest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend"
+	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 // Tool fails if a backend ignores a setting of one of the store's own tools without a reason.
@@ -137,4 +139,31 @@ func with(u *url.URL, name, value string) *url.URL {
 	at := *u
 	at.RawQuery = url.Values{name: {value}}.Encode()
 	return &at
+}
+
+// Parses fails if the settings of a URL, and of variables like NAME=VALUE, are not printed as
+// wanted.
+func Parses[S fmt.Stringer](t *testing.T, parse func(*url.URL, func(string) string) (S, error), rawURL string, env []string, want string) {
+	t.Helper()
+	if s, err := settings(parse, rawURL, env); err != nil || s.String() != want {
+		t.Errorf("%s %q: got %v, %v; want %s", rawURL, env, s, err, want)
+	}
+}
+
+// Refuses fails if settings like those of [Parses] are accepted, or if the error does not say
+// what is wanted, or shows the password "opensesame".
+func Refuses[S any](t *testing.T, parse func(*url.URL, func(string) string) (S, error), rawURL string, env []string, want string) {
+	t.Helper()
+	s, err := settings(parse, rawURL, env)
+	if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "opensesame") {
+		t.Errorf("%s %q: got %v, %v; want a usage error with %q", locks.Abbreviate(rawURL), env, s, err, want)
+	}
+}
+
+func settings[S any](parse func(*url.URL, func(string) string) (S, error), rawURL string, env []string) (s S, err error) {
+	u, err := locks.Parse(rawURL)
+	if err != nil {
+		return s, err
+	}
+	return parse(u, tester.Environment(env...))
 }

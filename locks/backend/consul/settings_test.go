@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
@@ -49,7 +49,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	const local = "127.0.0.1:8500 leaderrun/a=2Fb"
-	tests := []struct {
+	for _, tt := range []struct {
 		url  string
 		env  []string
 		want string
@@ -82,45 +82,17 @@ func TestParse(t *testing.T) {
 		{"consul://h?tls=true", []string{"CONSUL_CACERT=" + ca.CertFile, "CONSUL_CLIENT_CERT=" + cert, "CONSUL_CLIENT_KEY=" + key}, `h:8500 leaderrun/a=2Fb tls(ca=true cert=true name="" skip=false)`},
 		{"consul://h?cacert=" + ca.CertFile, nil, `h:8500 leaderrun/a=2Fb tls(ca=true cert=false name="" skip=false)`},
 		{"consul://h?tls=false", []string{"CONSUL_HTTP_SSL=true"}, "h:8500 leaderrun/a=2Fb"},
+	} {
+		backendtest.Parses(t, parse, tt.url, tt.env, tt.want)
 	}
 	for _, bad := range []string{
 		"consul://token@h", "consul://h,i", "consul://h:0", "consul://h/a//b", "consul://h/a/../b", "consul://h/%1b", "consul://h/%ff",
 		"consul://h?compat=other", "consul://h?tls=x", "consul://h?cert=" + cert, "consul://h?cacert=/no/such/file", "consul://h?token-file=/no/such/file", "consul://h?x=y", "consul://h#x",
 	} {
-		tests = append(tests, struct {
-			url  string
-			env  []string
-			want string
-		}{url: bad})
+		backendtest.Refuses(t, parse, bad, nil, "")
 	}
 	for _, bad := range []string{"CONSUL_HTTP_ADDR=ftp://h", "CONSUL_HTTP_ADDR=h,i", "CONSUL_HTTP_SSL=x", "CONSUL_HTTP_SSL_VERIFY=x", "CONSUL_CAPATH=/etc/ssl", "CONSUL_HTTP_TOKEN_FILE=/no/such/file"} {
-		tests = append(tests, struct {
-			url  string
-			env  []string
-			want string
-		}{url: "consul:", env: []string{bad}})
-	}
-	for _, tt := range tests {
-		u, err := url.Parse(tt.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := parse(u, func(name string) string {
-			for _, v := range tt.env {
-				if value, ok := strings.CutPrefix(v, name+"="); ok {
-					return value
-				}
-			}
-			return ""
-		})
-		switch {
-		case tt.want == "" && !errors.Is(err, locks.ErrUsage):
-			t.Errorf("%s %q: got %v, %v; want an ErrUsage", tt.url, tt.env, s, err)
-		case tt.want != "" && err != nil:
-			t.Errorf("%s %q: %v", tt.url, tt.env, err)
-		case tt.want != "" && s.String() != tt.want:
-			t.Errorf("%s %q:\n got %s\nwant %s", tt.url, tt.env, s, tt.want)
-		}
+		backendtest.Refuses(t, parse, "consul:", []string{bad}, "")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
@@ -79,17 +80,7 @@ func TestParse(t *testing.T) {
 		{"etcd:", []string{"ETCDCTL_INSECURE_SKIP_TLS_VERIFY=1"}, `https://127.0.0.1:2379 /leaderrun tls(ca=false cert=false name="" skip=true)`},
 	}
 	for _, tt := range tests {
-		u, err := locks.Parse(tt.url)
-		if err != nil {
-			t.Errorf("%s: %v", tt.url, err)
-			continue
-		}
-		s, err := parse(u, tester.Environment(tt.env...))
-		if err != nil {
-			t.Errorf("%s %v: %v", tt.url, tt.env, err)
-		} else if got := s.String(); got != tt.want {
-			t.Errorf("%s %v:\n got %s\nwant %s", tt.url, tt.env, got, tt.want)
-		}
+		backendtest.Parses(t, parse, tt.url, tt.env, tt.want)
 	}
 }
 
@@ -101,7 +92,7 @@ func TestParseUsage(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const secret = "s3cret"
+	const secret = "opensesame"
 	tests := []struct {
 		url  string
 		env  []string
@@ -131,16 +122,7 @@ func TestParseUsage(t *testing.T) {
 		{"etcd:", []string{"ETCDCTL_INSECURE_TRANSPORT=perhaps"}, "ETCDCTL_INSECURE_TRANSPORT"},
 	}
 	for _, tt := range tests {
-		u, err := locks.Parse(tt.url)
-		if err == nil {
-			_, err = parse(u, tester.Environment(tt.env...))
-		}
-		switch {
-		case !errors.Is(err, locks.ErrUsage), !strings.Contains(err.Error(), tt.want):
-			t.Errorf("%s %v: got %v; want a usage error with %q", tt.url, tt.env, err, tt.want)
-		case strings.Contains(err.Error(), secret):
-			t.Errorf("%s %v: the password is in the message: %v", tt.url, tt.env, err)
-		}
+		backendtest.Refuses(t, parse, tt.url, tt.env, tt.want)
 	}
 }
 

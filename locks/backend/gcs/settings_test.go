@@ -1,12 +1,12 @@
 package gcs
 
 import (
-	"errors"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -45,42 +45,32 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestSettingsRefused checks what is refused, and that no error shows a password.
 func TestSettingsRefused(t *testing.T) {
 	t.Parallel()
 	for rawURL, want := range map[string]string{
-		"gcs:":                                     "no bucket is named",
-		"gcs:///prefix":                            "no bucket is named",
-		"gcs:bucket":                               "with two slashes",
-		"gcs:/bucket":                              "with two slashes",
-		"gcs://bucket/p#f":                         "a part after #",
-		"gcs://user@bucket/p":                      "cannot have a user",
-		"gcs://bucket:80/p":                        "cannot have a port",
-		"gcs://bucket/p?endpont=x":                 `did you mean "endpoint"?`,
-		"gcs://Bucket":                             "invalid bucket name",
-		"gcs://b":                                  "invalid bucket name",
-		"gcs://bucket/a//b":                        `has "" between`,
-		"gcs://bucket/a/../b":                      `has ".." between`,
-		"gcs://bucket/a%00b":                       "cannot be printed",
-		"gcs://bucket/a*b":                         "read as patterns",
-		"gcs://bucket/%5Ba":                        "read as patterns",
-		"gcs://bucket/?endpoint=ftp://h":           "want the address of a server",
-		"gcs://bucket/?endpoint=h:80":              "want the address of a server",
-		"gcs://bucket/?endpoint=http://h/storage":  "want the address of a server",
-		"gcs://bucket/" + strings.Repeat("x", 401): "at most 400",
+		"gcs:":                     "no bucket is named",
+		"gcs:///prefix":            "no bucket is named",
+		"gcs:bucket":               "with two slashes",
+		"gcs:/bucket":              "with two slashes",
+		"gcs://bucket/p#f":         "a part after #",
+		"gcs://user@bucket/p":      "cannot have a user",
+		"gcs://bucket:80/p":        "cannot have a port",
+		"gcs://bucket/p?endpont=x": `did you mean "endpoint"?`,
+		"gcs://Bucket":             "invalid bucket name",
+		"gcs://b":                  "invalid bucket name",
+		"gcs://bucket/a//b":        `has "" between`,
+		"gcs://bucket/a/../b":      `has ".." between`,
+		"gcs://bucket/a%00b":       "cannot be printed",
+		"gcs://bucket/a*b":         "read as patterns",
+		"gcs://bucket/%5Ba":        "read as patterns",
+		"gcs://bucket/p?endpoint=" + url.QueryEscape("http://u:opensesame@h"): "want the address of a server",
+		"gcs://bucket/?endpoint=ftp://h":                                      "want the address of a server",
+		"gcs://bucket/?endpoint=h:80":                                         "want the address of a server",
+		"gcs://bucket/?endpoint=http://h/storage":                             "want the address of a server",
+		"gcs://bucket/" + strings.Repeat("x", 401):                            "at most 400",
 	} {
-		if _, err := parseText(t, rawURL, nil); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v; want a usage error with %q", locks.Abbreviate(rawURL), err, want)
-		}
-	}
-}
-
-// TestSecretsAreNotShown checks that a password in the address of an emulator is refused,
-// and that the error does not show it.
-func TestSecretsAreNotShown(t *testing.T) {
-	t.Parallel()
-	_, err := parseText(t, "gcs://bucket/p?endpoint="+url.QueryEscape("http://u:opensesame@h"), nil)
-	if err == nil || strings.Contains(err.Error(), "opensesame") {
-		t.Errorf("got %v", err)
+		backendtest.Refuses(t, parse, rawURL, nil, want)
 	}
 }
 

@@ -1,17 +1,14 @@
 package zookeeper
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
-	"github.com/leaderrun/leaderrun/locks/lockstest/tester"
 )
 
 func (s *settings) String() string {
@@ -60,16 +57,7 @@ func TestParse(t *testing.T) {
 		{"zk://h?servername=n&cacert=" + ca.CertFile, nil, `h:2181 /leaderrun tls(ca=true cert=false name="n")`},
 		{"zk://h", []string{"LEADERRUN_ZK_CACERT=" + ca.CertFile, "LEADERRUN_ZK_CERT=" + cert, "LEADERRUN_ZK_KEY=" + key}, `h:2181 /leaderrun tls(ca=true cert=true name="")`},
 	} {
-		u, err := url.Parse(tt.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := parse(u, tester.Environment(tt.env...))
-		if err != nil {
-			t.Errorf("%s %q: %v", tt.url, tt.env, err)
-		} else if got := s.String(); got != tt.want {
-			t.Errorf("%s %q: got %s; want %s", tt.url, tt.env, got, tt.want)
-		}
+		backendtest.Parses(t, parse, tt.url, tt.env, tt.want)
 	}
 }
 
@@ -97,7 +85,7 @@ func TestParseErrors(t *testing.T) {
 		{"zk://h/a%00b", nil, "cannot be printed"},
 		{"zk://u@h", nil, "no user:password"},
 		{"zk://:p@h", nil, "no user:password"},
-		{"zk://h", []string{"ZK_AUTH=secretword"}, "ZK_AUTH has no user:password"},
+		{"zk://h", []string{"ZK_AUTH=opensesame"}, "ZK_AUTH has no user:password"},
 		{"zk://u:p@h?auth-file=" + empty, nil, "both a user and auth-file"},
 		{"zk://h?auth-file=" + empty, nil, "no user:password"},
 		{"zk://h?auth-file=" + ca.CertFile, nil, "no user:password"},
@@ -105,15 +93,8 @@ func TestParseErrors(t *testing.T) {
 		{"zk://h?cert=" + ca.CertFile, nil, "both cert and key"},
 		{"zk://h", []string{"CLIENT_JVMFLAGS=-Xmx1g -Dzookeeper.client.secure=true"}, "says to speak TLS"},
 		{"zk://h", []string{"JVMFLAGS=-Djava.security.auth.login.config=/x"}, "SASL"},
-		{"zk:", []string{"ZK_HOSTS=user:secretword@h"}, "user:xxxxx@h"},
+		{"zk:", []string{"ZK_HOSTS=user:opensesame@h"}, "user:xxxxx@h"},
 	} {
-		u, err := url.Parse(tt.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := parse(u, tester.Environment(tt.env...))
-		if !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secretword") {
-			t.Errorf("%s %q: got %v, %v; want an ErrUsage with %q", tt.url, tt.env, s, err, tt.want)
-		}
+		backendtest.Refuses(t, parse, tt.url, tt.env, tt.want)
 	}
 }
