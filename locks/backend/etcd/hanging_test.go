@@ -190,6 +190,19 @@ func TestRenewedByFormerLeader(t *testing.T) {
 	}
 }
 
+// campaign returns when a second handle waits, with a channel for the end of that.
+func (h *hanging) campaign(t *testing.T) (opened, <-chan error) {
+	t.Helper()
+	waits, got := make(chan struct{}, 100), make(chan error, 1)
+	l := h.open(t, "second", func(locks.Waiting) { waits <- struct{}{} })
+	go func() {
+		_, err := l.Acquire(drive.Context(t), false)
+		got <- err
+	}()
+	drive.Within(t, drive.Patience, waits)
+	return l, got
+}
+
 // TestWaiterWithSilentWatch checks that a waiter whose watch reports nothing gets the lock
 // with one of its next renewals.
 func TestWaiterWithSilentWatch(t *testing.T) {
@@ -198,14 +211,7 @@ func TestWaiterWithSilentWatch(t *testing.T) {
 	h := hang(t, s)
 	first := h.open(t, "first", nil)
 	drive.Hold(t, first)
-	waits := make(chan struct{}, 100)
-	l := h.open(t, "second", func(locks.Waiting) { waits <- struct{}{} })
-	got := make(chan error, 1)
-	go func() {
-		_, err := l.Acquire(drive.Context(t), false)
-		got <- err
-	}()
-	drive.Within(t, drive.Patience, waits)
+	l, got := h.campaign(t)
 	time.Sleep(100 * time.Millisecond) // its watch begins
 	h.silent.Store(true)
 	drive.Renew(t, l)
@@ -226,14 +232,7 @@ func TestLeaderlessBehindBalancer(t *testing.T) {
 	h := hang(t, s)
 	first := h.open(t, "first", nil)
 	drive.Hold(t, first)
-	waits := make(chan struct{}, 100)
-	second := h.open(t, "second", func(locks.Waiting) { waits <- struct{}{} })
-	got := make(chan error, 1)
-	go func() {
-		_, err := second.Acquire(drive.Context(t), false)
-		got <- err
-	}()
-	drive.Within(t, drive.Patience, waits)
+	second, got := h.campaign(t)
 	drive.Renew(t, first) // from now on it is known to hold
 	h.loseLeader()
 	drive.Renew(t, first)
