@@ -1,20 +1,12 @@
 package lockstest
 
-import (
-	"slices"
+import "github.com/leaderrun/leaderrun/locks"
 
-	"github.com/leaderrun/leaderrun/locks"
-)
-
-// tests returns all tests. Those that take long come first, so that none of them is left when the
-// others have ended.
+// tests returns all tests.
 func tests(c Config) []test {
-	first := []test{
-		{name: "ExclusionUnderFaults", run: exclusionUnderFaults, needs: []need{needTTL, needCut}},
-		{name: "ConcurrentClose", run: concurrentClose},
-	}
 	all := []test{
 		{name: "Exclusion", run: exclusion},
+		{name: "ExclusionUnderFaults", run: exclusionUnderFaults, needs: []need{needTTL, needCut}},
 		{name: "TryOnHeldLock", run: tryOnHeldLock},
 		{name: "WaiterWakes", run: waiterWakes},
 		{name: "WaitingReports", run: waitingReports, recipe: true},
@@ -31,6 +23,7 @@ func tests(c Config) []test {
 		{name: "UnableConnections", run: unableConnections, needs: []need{needTTL, needCut, needHTTP}},
 		{name: "CloseDuringAcquire", run: closeDuringAcquire},
 		{name: "UseAfterClose", run: useAfterClose},
+		{name: "ConcurrentClose", run: concurrentClose},
 		{name: "SilentWaiter", run: silentWaiter, recipe: true},
 		{name: "RenewAtTheGrant", run: renewAtTheGrant, recipe: true},
 		{name: "RenewWithoutLease", run: renewWithoutLease, recipe: true},
@@ -106,5 +99,8 @@ func tests(c Config) []test {
 		{name: "Restarts", run: restarts, needs: []need{needRestart}, alone: true},
 		{name: "Leaks", run: leaks, alone: true},
 	}
-	return slices.Concat(first, cuts(), all, lateRequests(), hostileTexts(c), hostileRecords(c))
+	all = append(all, cuts()...)
+	all = append(all, lateRequests()...)
+	all = append(all, hostileTexts(c)...)
+	return append(all, hostileRecords(c)...)
 }
