@@ -54,7 +54,7 @@ func validate(target string) error {
 // get makes a GET request. The server is healthy if it answers with a status of 200 to
 // 399; redirections are not followed. The certificate of an https URL is verified.
 func get(ctx context.Context, target string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil) //nolint:gosec // the user names what to ask
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func get(ctx context.Context, target string) error {
 		Transport:     &http.Transport{Proxy: nil, DisableKeepAlives: true}, // the server itself, never a proxy
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	answer, err := client.Do(request)
+	answer, err := client.Do(request) //nolint:gosec // the same
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err // the URL may have a password
 	}
