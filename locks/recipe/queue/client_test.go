@@ -596,5 +596,3 @@ func (p *contender) Leave(ctx context.Context) error {
 		}
 	}
 }
-
-var ()
