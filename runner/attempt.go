@@ -9,6 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner/event"
+	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
 
 // An OuterError says that the lock is held by a leaderrun that will hold it for as long
@@ -114,7 +115,8 @@ func (a *attempt) won(t *term, signalled error) (*term, error) {
 			t.markClean()
 		}
 		if !t.keeps {
-			t.release(true)
+			t.r.observer.Heartbeat(heartbeat.Over)
+			t.release()
 		}
 		_ = t.lock.Close() // it was released
 		return nil, signalled

@@ -34,7 +34,10 @@ func (t *term) handOver(o outcome) {
 		t.closing.Go(t.closeSocket)
 	}
 	t.alone = !last && lost == nil && t.nobodyWaits()
-	t.release(last)
+	if last {
+		t.r.observer.Heartbeat(heartbeat.Over)
+	}
+	t.release()
 	if lost != nil {
 		t.runLost(lost, last)
 	}
@@ -61,10 +64,7 @@ func (t *term) holdOn(o outcome) {
 }
 
 // release releases the lock. If that fails, the lock is free when its lease ends.
-func (t *term) release(last bool) {
-	if last {
-		t.r.observer.Heartbeat(heartbeat.Over)
-	}
+func (t *term) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), max(t.r.Timing.Attempt, time.Second))
 	defer cancel()
 	lost := t.lease.lost()

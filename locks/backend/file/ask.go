@@ -34,7 +34,7 @@ func (l *Locker) Ask(ctx context.Context, token uint64, text []byte) error {
 		if err != nil || !st.Held || st.Token != token {
 			return struct{}{}, err
 		}
-		if err := l.replace(askSuffix, content, func() error { return nil }, false); err != nil {
+		if err := l.replace(askSuffix, content, func() error { return nil }, unsynced); err != nil {
 			return struct{}{}, err
 		}
 		now := time.Now()

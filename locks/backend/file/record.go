@@ -56,7 +56,7 @@ func (l *Locker) setIn(ctx context.Context, t *term, text []byte) error {
 	if l.current() != t {
 		return locks.LostError("the lock is no longer held")
 	}
-	return l.replace(recordSuffix, text, t.check, true)
+	return l.replace(recordSuffix, text, t.check, synced)
 }
 
 // current returns the term, or nil before and after it.
@@ -101,16 +101,24 @@ func (l *Locker) readBeside(suffix string, limit int) ([]byte, error) {
 	return text, nil
 }
 
+// Whether a file must have reached the disk.
+const (
+	synced   durability = true
+	unsynced durability = false
+)
+
+type durability bool
+
 // replace replaces a file of this lock in one step, if check, called just before that,
 // returns nil.
-func (l *Locker) replace(suffix string, content []byte, check func() error, durable bool) error {
+func (l *Locker) replace(suffix string, content []byte, check func() error, durable durability) error {
 	dir, err := l.findLocalDir()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Close() }() // what must reach the disk has been synced
 	path := filepath.Join(l.place.dir, newName())
-	if err := write(dir, path, content, durable); err != nil {
+	if err := write(dir, path, content, durable == synced); err != nil {
 		return err
 	}
 	err = check()
@@ -121,7 +129,7 @@ func (l *Locker) replace(suffix string, content []byte, check func() error, dura
 		_ = removeIn(dir, path) // at worst it stays there
 		return err
 	}
-	if !durable {
+	if durable == unsynced {
 		return nil
 	}
 	return syncDir(dir)
