@@ -28,9 +28,7 @@ func (b *bench) againstBefore(t *testing.T) section {
 		of   func(*bench) command
 	}{{"file", file}, {"etcd", etcd}} {
 		c := alternate(rounds, func() use { return b.run(t, store.of(b)) }, func() use { return b.run(t, store.of(&earlier)) })
-		s.figures = append(s.figures,
-			versus("wrapping true, "+store.name+", wall", "ms", c.ours.wall, c.peer.wall, 0),
-			versus("wrapping true, "+store.name+", CPU of all processes", "ms", c.ours.cpu, c.peer.cpu, 0))
+		s.figures = append(s.figures, c.figures("wrapping true, "+store.name+", ", budget{})...)
 	}
 	r := &relay{bench: b, server: server, addr: server.Addr(), job: buildStamp(t), ours: b.leaderrun(), peer: earlier.leaderrun()}
 	s.figures = append(s.figures, r.figure(t, "hand-over, 10 waiters", 10, 10, 0))

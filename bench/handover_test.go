@@ -40,14 +40,17 @@ func (b *bench) handOver(t *testing.T) section {
 	}
 	s.figures = []figure{
 		r.figure(t, "10 waiters", 10, 10, 0),
-		r.figure(t, "50 waiters", 50, 5, 0.9),
-		r.figure(t, "200 waiters", 200, 3, 1.2),
-		r.figure(t, "500 waiters", 500, 1, 1.5),
+		r.figure(t, "50 waiters", 50, 5, 1.15),
+		r.figure(t, "200 waiters", 200, 3, 0),
+		r.figure(t, "500 waiters", 500, 1, 0),
 	}
+	r.hold = "200ms"
+	s.figures = append(s.figures, r.figure(t, "50 waiters, jobs of 200 ms", 50, 3, 0.9))
+	r.hold = ""
 	proxy := faultproxy.New(t, r.addr)
 	proxy.Delay(time.Millisecond)
 	r.addr = proxy.Addr()
-	s.figures = append(s.figures, r.figure(t, "10 waiters, over a network of 1 ms each way", 10, 10, 0.75))
+	s.figures = append(s.figures, r.figure(t, "10 waiters, over a network of 1 ms each way", 10, 10, 0))
 	return s
 }
 
@@ -59,6 +62,7 @@ type relay struct {
 	job    string
 	ours   contender
 	peer   contender
+	hold   string // how long a job takes; "": it ends at once
 	chains int
 }
 
@@ -91,7 +95,7 @@ func (r *relay) chain(t *testing.T, c contender, waiters int) sample {
 	r.rewind(t)
 	start := func(env ...string) *exec.Cmd {
 		job := through(r.addr, c.argv(lock), r.job)
-		job.env = append(append(job.env, "STAMP_FILE="+stamps), env...)
+		job.env = append(append(job.env, "STAMP_FILE="+stamps, "STAMP_HOLD="+r.hold), env...)
 		cmd := r.prepare(job)
 		cmd.Stderr = r.stderr
 		if err := cmd.Start(); err != nil {

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A command is a program, its arguments, and additions to an environment of PATH and
@@ -45,8 +44,17 @@ func (b *bench) prepare(c command) *exec.Cmd {
 
 // A use is what one run took.
 type use struct {
-	wall time.Duration
-	cpu  time.Duration // user and system time of all its processes
+	wall     time.Duration
+	cpu      time.Duration // user and system time of all its processes, as the rest
+	faults   int64         // of pages, those that needed no disk
+	switches int64         // of threads that left a processor
+}
+
+// add adds what a process that was waited for has used, and its descendants.
+func (u *use) add(r *syscall.Rusage) {
+	u.cpu += time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	u.faults += r.Minflt
+	u.switches += r.Nvcsw + r.Nivcsw
 }
 
 // breath is the pause before each run, so that the server and the kernel can clean up
@@ -66,7 +74,8 @@ func (b *bench) run(t *testing.T, c command) use {
 	err := cmd.Run()
 	u := use{wall: time.Since(start)}
 	b.check(t, c, err)
-	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime() + reapStrays(t, before)
+	u.add(cmd.ProcessState.SysUsage().(*syscall.Rusage))
+	u.reapStrays(t, before)
 	return u
 }
 
@@ -91,24 +100,23 @@ func (b *bench) check(t *testing.T, c command, err error) {
 	}
 }
 
-// reapStrays waits for processes that a command left behind and returns their CPU time.
-func reapStrays(t *testing.T, before []int) (cpu time.Duration) {
+// reapStrays waits for processes that a command left behind, and adds what they used.
+func (u *use) reapStrays(t *testing.T, before []int) {
 	t.Helper()
 	for _, pid := range children(os.Getpid()) {
 		if slices.Contains(before, pid) {
 			continue
 		}
-		var usage unix.Rusage
-		var err error = unix.EINTR
-		for err == unix.EINTR {
-			_, err = unix.Wait4(pid, nil, 0, &usage)
+		var usage syscall.Rusage
+		var err error = syscall.EINTR
+		for err == syscall.EINTR {
+			_, err = syscall.Wait4(pid, nil, 0, &usage)
 		}
 		if err != nil {
 			t.Fatalf("wait for the stray process %d: %v", pid, err)
 		}
-		cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		u.add(&usage)
 	}
-	return cpu
 }
 
 // children returns the processes whose parent is pid.

@@ -129,9 +129,11 @@ func (b *bench) summary(t *testing.T) string {
 		machine = "a busy machine"
 	}
 	return fmt.Sprintf("With `file`, wrapping `true` takes %.1f × as long as with `flock`. With `etcd` it takes %.1f ×\n"+
-		"as long as with `etcdctl lock`, and a hand-over with 50 waiters %.1f × as long. Measured on\n"+
-		"%s, of commit %s, on %s.\n",
-		b.ratio(t, "file", "wall"), b.ratio(t, "fsync", "wall"), b.ratio(t, "handover", "50 waiters"), b.conditions.Date, b.conditions.Commit, machine)
+		"as long as with `etcdctl lock`, and with `consul` %.1f × as long as with `consul lock`. A hand-over\n"+
+		"on etcd with 50 waiters takes %.1f × as long if jobs do nothing, and %.1f × with jobs of 200 ms.\n"+
+		"Measured on %s, of commit %s, on %s.\n",
+		b.ratio(t, "file", "wall"), b.ratio(t, "fsync", "wall"), b.ratio(t, "consul", "wall"),
+		b.ratio(t, "handover", "50 waiters"), b.ratio(t, "handover", "50 waiters, jobs of 200 ms"), b.conditions.Date, b.conditions.Commit, machine)
 }
 
 // ratio returns that of a figure.

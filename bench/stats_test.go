@@ -34,7 +34,15 @@ func ratios(ours, peer sample) sample {
 }
 
 // A contest has the results of alternating runs.
-type contest struct{ ours, peer struct{ wall, cpu sample } }
+type contest struct{ ours, peer uses }
+
+// uses are those of one side, in ms and counts.
+type uses struct{ wall, cpu, faults, switches sample }
+
+func (u *uses) add(one use) {
+	u.wall, u.cpu = append(u.wall, ms(one.wall)), append(u.cpu, ms(one.cpu))
+	u.faults, u.switches = append(u.faults, float64(one.faults)), append(u.switches, float64(one.switches))
+}
 
 // alternate runs A B A B …, after one round that does not count.
 func alternate(rounds int, ours, peer func() use) (c contest) {
@@ -42,10 +50,23 @@ func alternate(rounds int, ours, peer func() use) (c contest) {
 	peer()
 	for range rounds {
 		a, b := ours(), peer()
-		c.ours.wall, c.ours.cpu = append(c.ours.wall, ms(a.wall)), append(c.ours.cpu, ms(a.cpu))
-		c.peer.wall, c.peer.cpu = append(c.peer.wall, ms(b.wall)), append(c.peer.cpu, ms(b.cpu))
+		c.ours.add(a)
+		c.peer.add(b)
 	}
 	return c
+}
+
+// A budget limits the ratio of two sides, and counts of ours; 0 means no limit.
+type budget struct{ wall, cpu, faults, switches float64 }
+
+// figures returns those of a contest. Counts come first: they hold on a busy machine as well.
+func (c contest) figures(what string, most budget) []figure {
+	return []figure{
+		besides(atMost(what+"page faults", "faults", c.ours.faults, most.faults), c.peer.faults),
+		besides(atMost(what+"context switches", "switches", c.ours.switches, most.switches), c.peer.switches),
+		versus(what+"CPU of all processes", "ms", c.ours.cpu, c.peer.cpu, most.cpu),
+		versus(what+"wall", "ms", c.ours.wall, c.peer.wall, most.wall),
+	}
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -3,7 +3,7 @@
 // Stamp is the job of the hand-over benchmark. It appends to $STAMP_FILE when it began
 // and when it ended, as two little-endian numbers of nanoseconds on the boot clock, and
 // ends. If there is a $STAMP_GATE, it waits in between until somebody has opened that
-// FIFO for writing and closed it again.
+// FIFO for writing and closed it again; if $STAMP_HOLD is not empty, for that time.
 //
 // The first time is that of its first instruction (see entry), because the Go runtime
 // takes longer to reach main than a good hand-over takes in total. Build it with -ldflags
@@ -13,6 +13,7 @@ package main
 import (
 	"encoding/binary"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -25,6 +26,11 @@ func entry() //nolint:unused // the linker uses it
 func main() {
 	if gate, ok := syscall.Getenv("STAMP_GATE"); ok {
 		wait(gate)
+	}
+	if hold, _ := syscall.Getenv("STAMP_HOLD"); hold != "" {
+		d, err := time.ParseDuration(hold)
+		check(err)
+		time.Sleep(d)
 	}
 	path, _ := syscall.Getenv("STAMP_FILE")
 	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_APPEND, 0)
