@@ -91,7 +91,9 @@ func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 			e.lock.log.Debug("cannot read requests to the holder", "err", plain(err))
 		}
 	})
-	e.lock.log.Debug("the watch of requests ended", "err", plain(err))
+	if ctx.Err() == nil {
+		e.lock.log.Debug("the watch of requests ended", "err", plain(err))
+	}
 	return nil
 }
 
