@@ -100,18 +100,13 @@ func exclusion(e *env) {
 
 // oneTerm gets the lock once, in a way that depends on the contender's number.
 func oneTerm(e *env, book *history, holder string, i int, last bool) error {
-	k, err := e.tryOpen(e.u, e.options(holder))
-	if err != nil {
-		return err
+	impatience := 0
+	if i%4 == 2 {
+		impatience = 5
 	}
-	defer k.Close()
-	switch {
-	case i%4 == 1:
-		err = k.tryUntilHeld()
-	case i%4 == 2:
-		err = k.waitImpatiently()
-	default:
-		err = k.waitInQueue()
+	k, err := e.wait(holder, impatience, i%4 == 1)
+	if k != nil {
+		defer k.Close()
 	}
 	if err != nil {
 		return err
@@ -146,25 +141,29 @@ func (k *contender) tryUntilHeld() error {
 	return errors.New("the lock was never free")
 }
 
-// waitImpatiently gives up several times before it waits to the end.
-func (k *contender) waitImpatiently() error {
-	for range 5 {
+// wait gets the lock with a new handle, after it has given up some others that waited. It
+// returns the handle, if there is one, even with an error.
+func (e *env) wait(holder string, impatience int, try bool) (*contender, error) {
+	for ; ; impatience-- {
+		k, err := e.tryOpen(e.u, e.options(holder))
+		switch {
+		case err != nil:
+			return nil, err
+		case try:
+			return k, k.tryUntilHeld()
+		}
 		c := k.campaign()
-		select {
-		case <-c.done:
-		case <-time.After(rand.N(10 * time.Millisecond)):
-			c.cancel()
-			<-c.done
+		if impatience > 0 {
+			select {
+			case <-c.done:
+			case <-time.After(rand.N(10 * time.Millisecond)):
+				c.cancel()
+			}
 		}
-		if c.err == nil || !errors.Is(c.err, context.Canceled) {
-			return c.err
+		<-c.done
+		if impatience == 0 || !errors.Is(c.err, context.Canceled) {
+			return k, c.err
 		}
+		_ = k.Close()
 	}
-	return k.waitInQueue()
-}
-
-func (k *contender) waitInQueue() error {
-	c := k.campaign()
-	<-c.done
-	return c.err
 }
