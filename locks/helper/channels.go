@@ -26,13 +26,9 @@ func isClosed(c <-chan struct{}) bool {
 // replace sends v on a channel with room for one value, in place of one that was not
 // received yet. There is one sender at a time.
 func replace[T any](c chan T, v T) {
-	drain(c)
-	c <- v
-}
-
-func drain[T any](c chan T) {
 	select {
 	case <-c:
 	default:
 	}
+	c <- v
 }

@@ -3,9 +3,7 @@ package helper
 import (
 	"errors"
 	"strings"
-	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -30,10 +28,10 @@ const (
 // toWire splits an error into its parts, in which hide replaces secrets. An error that is not
 // itself a locks.Error keeps its whole text, so that no wrapping text is lost.
 func toWire(err error, hide func(string) string) *wireError {
-	w := &wireError{Class: className(err), Message: cut(hide(err.Error()), maxMessage), Hint: cut(hide(locks.Hint(err)), maxText)}
+	w := &wireError{Class: className(err), Message: locks.Cut(hide(err.Error()), maxMessage), Hint: locks.Cut(hide(locks.Hint(err)), maxText)}
 	if e, ok := err.(*locks.Error); ok { //nolint:errorlint // only the outermost, see above
-		w.Op, w.Backend = cut(e.Op, maxText), cut(e.Backend, maxText) // our own words
-		w.Message = cut(hide(e.Err.Error()), maxMessage)
+		w.Op, w.Backend = locks.Cut(e.Op, maxText), locks.Cut(e.Backend, maxText) // our own words
+		w.Message = locks.Cut(hide(e.Err.Error()), maxMessage)
 	}
 	var held *locks.HeldError
 	if errors.As(err, &held) {
@@ -111,47 +109,6 @@ func classes() []class {
 	}
 }
 
-// fitWaiting and fitStatus make data that a backend read fit into a line, and into JSON,
-// which allows no year after 9999.
-func fitWaiting(w locks.Waiting) locks.Waiting {
-	w.Status = fitStatus(w.Status)
-	return w
-}
-
-func fitStatus(s locks.Status) locks.Status {
-	s.Holder, s.Host, s.RunID = cut(s.Holder, maxText), cut(s.Host, maxText), cut(s.RunID, maxText)
-	s.Since = fitTime(s.Since)
-	s.PID, s.TTL, s.Waiters = max(s.PID, 0), max(s.TTL, 0), max(s.Waiters, 0)
-	s.Start = fitStart(s.Start)
-	return s
-}
-
-func fitStart(start string) string {
-	if start == locks.StartClean || start == locks.StartTakeover {
-		return start
-	}
-	return ""
-}
-
-func fitTime(t time.Time) time.Time {
-	t = t.UTC()
-	if y := t.Year(); y < 1 || y > 9999 {
-		return time.Time{}
-	}
-	return t
-}
-
-// cut shortens s to at most n bytes of whole runes.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 // plain makes a helper's text one line that is safe for a terminal.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -159,5 +116,5 @@ func plain(s string) string {
 			return r
 		}
 		return ' '
-	}, cut(s, maxMessage))
+	}, locks.Cut(s, maxMessage))
 }

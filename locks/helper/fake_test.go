@@ -69,11 +69,6 @@ func (f *fake) do(ctx context.Context, method string) error {
 	case "greedy": // succeeds just as it is cancelled
 		<-ctx.Done()
 		return nil
-	case "greedy once":
-		if b, _ := os.ReadFile(f.u.Path); !strings.Contains(string(b), "release") {
-			<-ctx.Done()
-		}
-		return nil
 	case "limited":
 		if d, ok := ctx.Deadline(); !ok || time.Until(d) > time.Minute {
 			return errors.New("no time limit")

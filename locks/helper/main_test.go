@@ -128,10 +128,13 @@ func checkNotLost(t *testing.T, l *Lock) {
 	}
 }
 
+// last returns the session with the latest helper.
+func (l *Lock) last() *session { return l.at.Load() }
+
 // checkPending checks how many requests wait for an answer.
 func checkPending(t *testing.T, l *Lock, want int) {
 	t.Helper()
-	s := l.last().session
+	s := l.last()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if got := len(s.pending); got != want {

@@ -1,6 +1,7 @@
 package helper
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -93,15 +94,15 @@ func (m *Monitor) End(limit time.Duration) bool {
 // answer.
 func monitorVersion(ctx context.Context, path string) (version string, err error) {
 	err = firstOutput(ctx, path, path, monitorEnvironment(), []string{"--version"}, func(proc *process) error {
-		lines := newLines(proc.stdout)
-		if !lines.Scan() {
+		line, err := bufio.NewReaderSize(proc.stdout, maxLine).ReadSlice('\n')
+		if err != nil {
 			return io.EOF
 		}
-		words := strings.Fields(lines.Text())
+		words := strings.Fields(string(line))
 		if len(words) < 2 || words[0] != prefix+MonitorName {
 			return fmt.Errorf("%s%s does not report its version", prefix, MonitorName)
 		}
-		version = plain(cut(words[1], maxVersion))
+		version = plain(locks.Cut(words[1], maxVersion))
 		return nil
 	})
 	return version, err

@@ -325,7 +325,10 @@ var plots = append(deaths(), []plot{
 
 // deaths returns plots that end at each of the methods.
 func deaths() (all []plot) {
-	for _, m := range methods()[1:] { // the death at open is a plot above
+	for _, m := range methods() {
+		if m.name == methodOpen {
+			continue // a plot above
+		}
 		role := "dies-" + strings.ReplaceAll(m.name, "_", "-")
 		all = append(all, plot{role, dies(role, m.name), m.name, "(exit status 3): last words"})
 	}

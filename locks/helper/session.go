@@ -2,102 +2,38 @@ package helper
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
 
-// maxPending is how many requests may wait for an answer. A campaign or a term needs a
-// few; the others were given up but the helper has not answered them. Any pipe has room
-// for so many lines, for those that give them up, and for one that has a text, of 25 KiB
-// if each of its bytes is escaped: a write does not block even if the helper does not
-// read. (Only open can be too long for that. The time limit for its answer bounds that as
-// well.)
-const maxPending = 16
-
-// A session is the core's end of the pipe: it pairs answers with requests and checks each
-// line. The first error ends it for good.
-type session struct {
-	scheme  string
-	where   locks.Error // backend and name for errors
-	methods table
-	clean   func(string) string // applied to a text before it is shown
-	kill    func()              // ends the helper
-	lost    chan error          // holds at most one
-	asked   chan []byte         // holds the last
-	texts   turn                // for the requests that may be long
-	greeted chan struct{}       // closed when hello has arrived, or never will
-	ready   chan struct{}       // closed when open has been answered, or never will be
-
-	wmu  sync.Mutex // one line at a time
-	in   io.WriteCloser
-	over bool // nothing more is written
-
-	mu       sync.Mutex
-	stage    stage
-	last     int64              // id
-	pending  map[int64]*pending // by id
-	version  string             // of the helper, as its hello said
-	secrets  []string
-	can      []locks.Ability
-	location string
-	grant    *locks.Grant // of the acquire that succeeded
-	term     string       // by which another session can continue; "" if none can
-	place    string       // the same for the place in the queue, while an acquire waits
-	served   bool         // an acquire or a renewal has succeeded
-	watching *pending     // the last watch request
-	settled  bool         // a release was requested, or the loss reported
-	doubt    bool         // the session ended before an acquire was answered
-	err      error        // why the session ended
-}
-
-// A stage is how far the start of a session has come.
-type stage int
-
-const (
-	started stage = iota
-	greeted       // hello has arrived
-	opened        // and open has been answered
-)
-
-// A pending is a request that waits for its answer.
-type pending struct {
-	session *session
-
-	id     int64
-	method *method
-	try    bool
-	gaveUp bool // nobody waits for the answer
-
-	waiting chan locks.Waiting // the latest report for a waiting acquire
-	watch   *watch             // only for watch
-	done    chan struct{}      // closed when the answer has arrived: err, or one of the fields below
-	result  result
-	page    []locks.Listed // of list
-	err     error
-}
-
-func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
-	return &session{
-		scheme:  scheme,
-		where:   where,
-		methods: methods(),
-		clean:   plain,
-		kill:    func() {},
-		lost:    make(chan error, 1),
-		asked:   make(chan []byte, 1),
-		texts:   make(turn, 1),
-		greeted: make(chan struct{}),
-		ready:   make(chan struct{}),
-		in:      in,
-		pending: map[int64]*pending{},
+// supervise reads the helper's messages until it has ended, and ends the session.
+func (l *Lock) supervise(s *session) {
+	defer close(s.gone)
+	f := newForwarder(l.scheme, l.log, l.clean)
+	logged := f.start(s.process.stderr)
+	if err := s.read(s.process.stdout); !errors.Is(err, io.EOF) {
+		s.fail(err)
+	}
+	if !closedWithin(s.process.exited, closeTimeout) {
+		s.fail(fmt.Errorf("%s closed its output, but did not end", s.process.name))
+		<-s.process.exited
+	}
+	closedWithin(logged, drainTimeout)
+	s.fail(s.process.exitError(f.lastLines()))
+	s.process.closeOutput()
+	<-logged
+	s.mu.Lock()
+	served := s.served
+	s.mu.Unlock()
+	if served { // otherwise only the next request starts another, or a helper that cannot work would be restarted forever
+		l.serving()
 	}
 }
 
@@ -113,112 +49,94 @@ func (s *session) hurry(limit time.Duration) {
 	}
 }
 
-// send writes a request. Its answer closes the channel of the pending.
-func (s *session) send(ctx context.Context, r request) (*pending, error) {
-	m := s.methods.named(r.Method)
-	p := &pending{session: s, method: m, try: r.Try, waiting: make(chan locks.Waiting, 1), done: make(chan struct{})}
-	if r.Method == methodWatch {
-		p.watch = newWatch()
+// takeEvent takes a message that is no answer; mu is held.
+func (s *session) takeEvent(m *message) error {
+	id, _ := strconv.ParseInt(string(m.ID), 10, 64)
+	p := s.pending[id]
+	switch {
+	case m.Event == eventHello:
+		return s.takeHello(m)
+	case s.stage == started:
+		return errors.New("something other than hello at the start")
+	case m.Event == eventWaiting:
+		return s.takeWaiting(p, m)
+	case m.Event == eventLost:
+		return s.takeLost(m)
+	case m.Event == eventAsked:
+		return s.takeAsked(m)
+	case m.Event == eventListed && p != nil && p.method.name == methodList:
+		return p.takePage(m.Page)
+	case m.Event == eventListed:
+		return errors.New("a part of a list that was not requested")
+	case m.Event == eventChanged && p != nil && p.watch != nil:
+		p.watch.notify()
+		return nil
+	case m.Event == eventChanged:
+		return errors.New("a change of what is not watched")
 	}
-	if err := s.register(p); err != nil {
-		if m.long() {
-			s.texts.leave()
-		}
-		return nil, err
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		r.Timeout = max(time.Until(deadline), 1)
-	}
-	s.write(p.id, r)
-	return p, nil
+	return errors.New("an unknown event")
 }
 
-// answered wakes the caller that waits for an answer; mu is held.
-func (s *session) answered(p *pending) {
-	close(p.done)
-	p.watch.end()
-	if p.method.long() {
-		s.texts.leave()
-	}
-}
+// maxVersion is how many bytes of the version in a hello are kept.
+const maxVersion = 128
 
-// verb returns a method's name for errors.
-func verb(method string) string { return strings.ReplaceAll(method, "_", " ") }
-
-// failed returns the error of a call.
-func failed(where locks.Error, method string, class, err error) *locks.Error {
-	where.Op, where.Class, where.Err = verb(method), class, err
-	return &where
-}
-
-func (s *session) register(p *pending) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return s.failure(p.method.name)
+func (s *session) takeHello(m *message) error {
+	switch {
+	case s.stage != started:
+		return errors.New("a second hello")
+	case !slices.Contains(m.Protocol, protocol):
+		return fmt.Errorf("it does not speak protocol %d; install core and helper of the same version", protocol)
+	case m.Scheme != s.scheme:
+		return errors.New("a hello for another scheme")
 	}
-	if len(s.pending) == maxPending {
-		return s.unavailable(p.method.name, fmt.Errorf("leaderrun-%s does not answer", s.scheme))
-	}
-	s.last++
-	p.id = s.last
-	s.pending[p.id] = p
+	s.stage = greeted
+	s.version = s.clean(locks.Cut(m.Version, maxVersion))
+	close(s.greeted)
 	return nil
 }
 
-// write sends a line, or ends the session if that is impossible.
-func (s *session) write(id int64, r request) {
-	r.ID = json.RawMessage(strconv.FormatInt(id, 10))
-	line, err := encode(r)
-	if err != nil {
-		s.fail(fmt.Errorf("tell leaderrun-%s to %s: %w", s.scheme, r.Method, err))
-		return
+func (s *session) takeWaiting(p *pending, m *message) error {
+	switch {
+	case p == nil || p.waiting == nil:
+		return errors.New("waiting for something that was not requested")
+	case m.Waiting == nil || !sane(m.Waiting.Status) || m.Waiting.Lease < 0 || m.Waiting.Lease > maxTTL || m.Waiting.Position < 0:
+		return errors.New("waiting with invalid details")
+	case len(m.Place) > locks.MaxRecord:
+		return errors.New("a place that is too long")
 	}
-	s.wmu.Lock()
-	defer s.wmu.Unlock()
-	if s.over {
-		return
-	}
-	// An error means that the helper is gone; its output says more about that.
-	_, _ = s.in.Write(line)
+	s.place = m.Place
+	replace(p.waiting, *m.Waiting)
+	return nil
 }
 
-// giveUp tells the helper that nobody waits for an answer any more.
-func (s *session) giveUp(p *pending) {
-	s.mu.Lock()
-	again := p.gaveUp
-	p.gaveUp = true
-	p.watch.end()
-	_, unanswered := s.pending[p.id]
-	s.mu.Unlock()
-	if unanswered && !again {
-		s.write(p.id, request{Method: methodCancel})
+func (s *session) takeLost(m *message) error {
+	switch {
+	case s.grant == nil:
+		return errors.New("the loss of a lock that was not granted")
+	case m.Error == nil:
+		return errors.New("a loss without an error")
 	}
+	m.Error.Class = "lost"
+	s.lose(s.fromWire("watch", m.Error))
+	return nil
 }
 
-// read takes the helper's lines until they end, which is io.EOF, or one is invalid.
-func (s *session) read(r io.Reader) error {
-	lines := newLines(r)
-	for n := 1; lines.Scan(); n++ {
-		// The message leaves the line out: it may be an echo of the URL, with its
-		// password.
-		var m message
-		if json.Unmarshal(lines.Bytes(), &m) != nil {
-			return fmt.Errorf("leaderrun-%s sent line %d, which is not a message of the protocol", s.scheme, n)
-		}
-		if err := s.take(&m); errors.As(err, new(openFailure)) {
-			s.end(err)
-			return io.EOF
-		} else if err != nil {
-			return fmt.Errorf("leaderrun-%s sent line %d: %w", s.scheme, n, err)
-		}
+// takeAsked keeps the latest request to the holder.
+func (s *session) takeAsked(m *message) error {
+	switch {
+	case s.grant == nil:
+		return errors.New("a request to the holder of a lock that was not granted")
+	case m.Text == nil || len(*m.Text) > locks.MaxRecord:
+		return errors.New("a request to the holder with a text that is missing or too long")
 	}
-	switch err := lineError(lines); {
-	case errors.Is(err, errLineTooLong), errors.Is(err, errHalfLine):
-		return fmt.Errorf("leaderrun-%s sent %w", s.scheme, err)
-	default: // a closed or broken pipe is an end like any other
-		return io.EOF
-	}
+	replace(s.asked, []byte(*m.Text))
+	return nil
+}
+
+func (s *session) fromWire(op string, w *wireError) error {
+	where := s.where
+	where.Op = verb(op)
+	return fromWire(w, where, s.clean)
 }
 
 // The reasons why a session ends when nothing went wrong.
@@ -226,6 +144,11 @@ var (
 	errReleased = errors.New("the lock was released")
 	errClosed   = errors.New("the lock was closed")
 )
+
+// wanted reports whether the session has not ended for one of these; mu is held.
+func (s *session) wanted() bool {
+	return !errors.Is(s.err, errReleased) && !errors.Is(s.err, errClosed)
+}
 
 // fail ends the session and the helper.
 func (s *session) fail(err error) {
@@ -247,7 +170,8 @@ func (s *session) end(err error) bool {
 		delete(s.pending, id)
 		s.doubt = s.doubt || p.method.name == methodAcquire && !errors.As(err, new(openFailure))
 		p.err = s.failure(p.method.name)
-		s.answered(p)
+		p.finish()
+		close(p.done)
 	}
 	if s.stage == started {
 		close(s.greeted)
@@ -262,7 +186,7 @@ func (s *session) end(err error) bool {
 	}
 	// We keep our end of the pipe if the next helper reads what this one has not, or if the
 	// guard of a job that is about to start gets it.
-	kept := s.hasTerm() || s.grant != nil && !errors.Is(err, errReleased) && !errors.Is(err, errClosed)
+	kept := s.grant != nil && s.wanted()
 	s.mu.Unlock()
 	if kept {
 		s.kill()
@@ -272,36 +196,11 @@ func (s *session) end(err error) bool {
 	return true
 }
 
-// settle is called before a release: from now on a loss of the lock is not reported. It
-// reports whether there is certainly nothing to release.
-func (s *session) settle() (nothing bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.grant != nil {
-		s.settled = true
-		return errors.Is(s.err, errReleased)
+// kill ends the helper.
+func (s *session) kill() {
+	if s.process != nil {
+		s.process.kill()
 	}
-	return s.err != nil && !s.doubt
-}
-
-// released ends a session after its release.
-func (s *session) released() {
-	s.mu.Lock()
-	had := s.grant != nil
-	s.mu.Unlock()
-	if had {
-		s.end(errReleased)
-	}
-}
-
-// forget is called after a term whose grant was not delivered: the next acquire may begin
-// another term.
-func (s *session) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.grant, s.term, s.settled = nil, "", false
-	drain(s.asked)
-	drain(s.lost) // it was lost before it was given back
 }
 
 // lose reports the loss of the lock; mu is held.
@@ -316,15 +215,51 @@ func (s *session) lose(err error) {
 // the backend made it.
 type openFailure struct{ error }
 
-// failure returns what a call returns once the session has ended.
-func (s *session) failure(op string) error {
-	var o openFailure
-	if errors.As(s.err, &o) {
-		return o.error
+// refuse returns the error for a request that cannot be sent; mu is held.
+func (s *session) refuse(p *pending) error {
+	if p.method.long {
+		s.texts.leave()
 	}
-	return s.unavailable(op, s.err)
+	if s.err == nil {
+		return s.failed(p.method.name, locks.ErrUnavailable, fmt.Errorf("leaderrun-%s does not answer", s.scheme))
+	}
+	return s.failure(p.method.name)
 }
 
-func (s *session) unavailable(op string, err error) error {
-	return failed(s.where, op, locks.ErrUnavailable, err)
+// failure returns what a call returns once the session has ended.
+func (s *session) failure(op string) error {
+	if o, ok := errors.AsType[openFailure](s.err); ok {
+		return o.error
+	}
+	class := locks.ErrUnavailable
+	if op == methodSetRecord && errors.Is(s.err, errReleased) {
+		class = locks.ErrLost
+	}
+	return s.failed(op, class, s.err)
+}
+
+// failed returns the error of a call.
+func (s *session) failed(method string, class, err error) *locks.Error {
+	where := s.where
+	where.Op, where.Class, where.Err = verb(method), class, err
+	return &where
+}
+
+// verb returns a method's name for errors.
+func verb(method string) string { return strings.ReplaceAll(method, "_", " ") }
+
+// opened waits until open has been answered, or never will be, or ctx ends.
+func (l *Lock) opened(ctx context.Context) (*session, error) {
+	s := l.serving()
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return s, s.failed(methodOpen, nil, ctx.Err())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage != opened {
+		return s, s.failure(methodOpen)
+	}
+	return s, nil
 }

@@ -3,62 +3,25 @@ package helper
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
-
-// TestForget checks that the state of a term whose grant was not delivered does not spill
-// into the next term.
-func TestForget(t *testing.T) {
-	t.Parallel()
-	s := newSession("fake", locks.Error{}, closer{io.Discard})
-	send := func(lines string) {
-		if err := s.read(strings.NewReader(lines)); !errors.Is(err, io.EOF) {
-			t.Fatal(err)
-		}
-	}
-	for _, method := range []string{methodOpen, methodAcquire} {
-		if _, err := s.send(t.Context(), request{Method: method}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	send(`{"event":"hello","protocol":[1],"scheme":"fake"}
-{"id":1,"result":{}}
-{"id":2,"result":{"token":1}}
-{"event":"lost","error":{"message":"m"}}
-`)
-	s.settle()
-	s.forget()
-	if _, err := s.send(t.Context(), request{Method: methodAcquire}); err != nil {
-		t.Fatal(err)
-	}
-	send(`{"id":3,"result":{"token":2}}` + "\n")
-	select {
-	case err := <-s.lost:
-		t.Errorf("the new term was lost with the old one: %v", err)
-	default:
-	}
-	send(`{"event":"lost","error":{"message":"m"}}` + "\n")
-	checkClass(t, "lost", drive.Within(t, limit, s.lost), locks.ErrLost)
-}
 
 // TestLastNews checks that a report that arrives just before the grant is delivered.
 func TestLastNews(t *testing.T) {
 	t.Parallel()
 	for range 50 { // because a select picks any ready case
 		reports := 0
-		l := &Lock{report: func(locks.Waiting) { reports++ }, at: new(instance)}
-		l.at.session = newSession("fake", locks.Error{}, answerer{func() {
-			_ = l.at.session.read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
+		l := &Lock{report: func(locks.Waiting) { reports++ }}
+		l.at.Store(newSession("fake", locks.Error{}, answerer{func() {
+			_ = l.last().read(strings.NewReader(`{"event":"hello","protocol":[1],"scheme":"fake"}
 {"event":"waiting","id":1,"waiting":{}}
 {"id":1,"error":{"class":"lost"}}
 `))
-		}})
+		}}))
 		_, err := l.Acquire(t.Context(), false)
 		checkClass(t, "acquire", err, locks.ErrLost)
 		if reports != 1 {
@@ -78,7 +41,7 @@ func (a answerer) Close() error                   { return nil }
 // certain.
 func TestHelperIsFirst(t *testing.T) {
 	t.Parallel()
-	l := new(Lock)
+	s := new(session)
 	for class, want := range map[error]error{
 		nil:                  context.DeadlineExceeded,
 		locks.ErrUnavailable: context.DeadlineExceeded,
@@ -86,11 +49,11 @@ func TestHelperIsFirst(t *testing.T) {
 		locks.ErrHeld:        locks.ErrHeld,
 		locks.ErrDenied:      locks.ErrDenied,
 	} {
-		err := l.outcome(newLate(t), &pending{method: new(method), err: &remoteError{class, "context deadline exceeded"}})
+		err := (&pending{session: s, method: new(method), err: &remoteError{class, "context deadline exceeded"}}).outcome(newLate(t))
 		checkClass(t, "outcome", err, want)
 	}
-	checkClass(t, "outcome of success", l.outcome(newLate(t), &pending{}), nil)
-	err := l.outcome(t.Context(), &pending{err: &remoteError{nil, "m"}})
+	checkClass(t, "outcome of success", (&pending{session: s}).outcome(newLate(t)), nil)
+	err := (&pending{session: s, err: &remoteError{nil, "m"}}).outcome(t.Context())
 	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("without a deadline: %v", err)
 	}
@@ -100,18 +63,23 @@ func TestHelperIsFirst(t *testing.T) {
 // request whose time is over, even if that arrives a moment later.
 func TestHelperSaysWhy(t *testing.T) {
 	t.Parallel()
-	l := &Lock{where: locks.Error{Backend: "fake://h"}}
 	for cause, want := range map[error]string{
 		&remoteError{locks.ErrUnavailable, "context deadline exceeded"}:                                              "context deadline exceeded",
 		&remoteError{nil, "the disk is full"}:                                                                        "context deadline exceeded: the disk is full",
 		&locks.Error{Op: "renew", Err: &remoteError{nil, "context deadline exceeded (TLS: unknown CA)"}, Hint: "do"}: "context deadline exceeded (TLS: unknown CA)",
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		p := &pending{method: &method{name: methodRenew}, done: make(chan struct{}), err: cause}
-		context.AfterFunc(ctx, func() { close(p.done) })
-		err := l.await(ctx, p)
-		checkClass(t, "await", err, context.DeadlineExceeded)
+		l, ctx := new(Lock), within(t, 20*time.Millisecond)
+		l.at.Store(newSession("fake", locks.Error{Backend: "fake://h"}, answerer{func() {
+			context.AfterFunc(ctx, func() {
+				s := l.last()
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.pending[1].err = cause
+				close(s.pending[1].done)
+			})
+		}}))
+		err := l.Renew(ctx)
+		checkClass(t, "renew", err, context.DeadlineExceeded)
 		if got := err.Error(); got != "renew on fake://h: "+want || locks.Hint(err) != locks.Hint(cause) {
 			t.Errorf("got %q (%s), want %q", got, locks.Hint(err), want)
 		}
@@ -162,9 +130,9 @@ func TestForm(t *testing.T) {
 		}(),
 		`{"event":"lost","error":{"class":"lost","message":"the key was deleted"}}`: message{Event: eventLost, Error: &wireError{Class: "lost", Message: "the key was deleted"}},
 	} {
-		got, err := encode(v)
-		if err != nil || string(got) != want+"\n" {
-			t.Errorf("got  %s, %v\nwant %s", got, err, want)
+		var got strings.Builder
+		if (&lines{w: &got}).write(v); got.String() != want+"\n" {
+			t.Errorf("got  %s\nwant %s", got.String(), want)
 		}
 	}
 }

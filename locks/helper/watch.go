@@ -48,7 +48,11 @@ func (w *watch) end() {
 
 // Watch implements locks.Watcher. A second call ends the first watch.
 func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
-	p, err := l.begin(ctx, request{Method: methodWatch, All: all})
+	s, err := l.able(ctx, methodWatch)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.send(ctx, request{Method: methodWatch, All: all})
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +64,12 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	case <-p.watch.begun:
 		return p.watch.changed, nil
 	case <-p.done:
-		if err := l.outcome(ctx, p); err != nil && !isClosed(p.watch.begun) {
+		if err := p.outcome(ctx); err != nil && !isClosed(p.watch.begun) {
 			return nil, err
 		}
 		return p.watch.changed, nil // already over
 	case <-ctx.Done():
-		return nil, l.over(ctx, methodWatch)
+		return nil, s.failed(methodWatch, nil, ctx.Err())
 	}
 }
 
@@ -88,31 +92,22 @@ func (s *session) replaceWatch(p *pending) (before *pending) {
 }
 
 // takeEnd takes the answer to a watch request.
-func (p *pending) takeEnd(*result) error {
+func takeEnd(p *pending, _ *result) error {
 	if !isClosed(p.watch.begun) && !p.gaveUp {
 		return errors.New("the end of a watch that has not begun")
 	}
 	return nil
 }
 
-func (s *session) takeChanged(m *message) error {
-	p := s.find(m)
-	if p == nil || p.watch == nil {
-		return errors.New("a change of what is not watched")
-	}
-	p.watch.notify()
-	return nil
-}
-
-// answerWatch watches until ctx ends or the backend stops.
-func answerWatch(ctx context.Context, w locks.Watcher, c *call) error {
+// serveWatch watches until ctx ends or the backend stops.
+func serveWatch(ctx context.Context, w locks.Watcher, c *call) error {
 	changed, err := w.Watch(ctx, c.All)
 	if err != nil {
 		return err
 	}
-	c.say(message{Event: eventChanged})
+	c.server.out.write(message{Event: eventChanged, ID: c.ID})
 	for range changed {
-		c.say(message{Event: eventChanged})
+		c.server.out.write(message{Event: eventChanged, ID: c.ID})
 	}
 	return nil
 }

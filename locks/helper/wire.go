@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -121,8 +122,8 @@ type result struct {
 }
 
 // grant returns the result of acquire.
-func (r *result) grant() *locks.Grant {
-	return &locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
+func (r *result) grant() locks.Grant {
+	return locks.Grant{Token: r.Token, TTL: r.TTL, Clean: r.Clean}
 }
 
 // value returns what p points at, or the zero value if p is nil.
@@ -139,44 +140,46 @@ var (
 	errHalfLine    = errors.New("an incomplete last line")
 )
 
-// newLines reads lines. Its memory is bounded by maxLine.
-func newLines(r io.Reader) *bufio.Scanner {
-	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 1024), maxLine)
-	s.Split(splitLine)
-	return s
-}
-
-// splitLine is like bufio.ScanLines, but refuses a last line without a newline: its
-// writer died while writing it.
-func splitLine(data []byte, atEOF bool) (int, []byte, error) {
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		return i + 1, data[:i], nil
-	}
-	if atEOF && len(data) > 0 {
-		return 0, nil, errHalfLine
-	}
-	return 0, nil, nil
-}
-
-// lineError returns why a scanner from newLines stopped, or nil at a proper end.
-func lineError(s *bufio.Scanner) error {
-	if errors.Is(s.Err(), bufio.ErrTooLong) {
+// lineError returns what is wrong with the last of several lines, which was read with an error
+// from a bufio.Reader of maxLine bytes, or nil if they have ended properly.
+func lineError(line []byte, err error) error {
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
 		return errLineTooLong
+	case errors.Is(err, io.EOF) && len(line) > 0:
+		return errHalfLine // its writer died while writing it
+	case errors.Is(err, io.EOF):
+		return nil
 	}
-	return s.Err()
+	return err
 }
 
-// encode returns the line for a request or a message.
-func encode(v any) ([]byte, error) {
+// lines are what one end sends.
+type lines struct {
+	mu   sync.Mutex // one line at a time
+	w    io.Writer
+	over bool // nothing more is written
+
+	broken func(error) // is told why something cannot be written as a line
+}
+
+// write sends a request or a message. An error of the pipe is ignored: then the other end is
+// gone, and what it has sent, or its end, says more about that.
+func (l *lines) write(v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // a shell reads "&" more easily than "\u0026"
-	if err := e.Encode(v); err != nil {
-		return nil, err
+	err := e.Encode(v)
+	if err == nil && b.Len() > maxLine {
+		err = errLineTooLong
 	}
-	if b.Len() > maxLine {
-		return nil, errLineTooLong
+	if err != nil {
+		l.broken(err)
+		return
 	}
-	return b.Bytes(), nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		_, _ = l.w.Write(b.Bytes())
+	}
 }

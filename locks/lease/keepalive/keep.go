@@ -60,11 +60,11 @@ func keep(lock locks.Lock, grant locks.Grant, sent clock.Instant, o Options) *Le
 func (l *Lease) run(ctx context.Context, sent clock.Instant) error {
 	due, expiry := l.due(sent.Add(l.o.Interval)), l.expiry()
 	defer func() { due.Stop(); expiry.Stop() }()
-	for {
+	for lost := l.lock.Lost(); ; {
 		select {
 		case <-ctx.Done():
 			return ErrReleased
-		case err := <-l.lock.Lost():
+		case err := <-lost:
 			return asLost(err)
 		case <-expiry.C:
 			if l.left() <= 0 {

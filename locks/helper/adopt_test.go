@@ -21,7 +21,7 @@ func held(t *testing.T, query string) (l *Lock, log string) {
 }
 
 // killed kills the helper, waits until it is gone, and returns its instance.
-func killed(t *testing.T, l *Lock) *instance {
+func killed(t *testing.T, l *Lock) *session {
 	t.Helper()
 	in := l.last()
 	in.process.kill()

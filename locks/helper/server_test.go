@@ -325,9 +325,9 @@ func TestOpenInVain(t *testing.T) {
 		if err := json.Unmarshal([]byte(openLine), &open); err != nil {
 			t.Fatal(err)
 		}
-		s.run(ended, &call{request: &open, server: s})
-		if s.openErr != nil || s.handle.lock == nil {
-			t.Fatalf("got the lock %v, %v", s.handle.lock, s.openErr)
+		s.run(ended, &call{request: open, server: s, method: s.methods[methodOpen]})
+		if s.openErr != nil || s.lock == nil {
+			t.Fatalf("got the lock %v, %v", s.lock, s.openErr)
 		}
 	}
 }

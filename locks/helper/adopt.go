@@ -2,7 +2,6 @@ package helper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
@@ -23,25 +22,36 @@ const tasks = 16
 // needs to continue there. Without that, the place would wait on without us, be granted the lock
 // in the end, and keep it from everybody until its lease ends.
 
-// serving returns the instance to ask: the latest, or, if that has ended and left a term
-// behind, a replacement.
-func (l *Lock) serving() *instance {
+// serving returns the session to use: the latest or, if that has ended and left a term
+// behind, one with a replacement.
+func (l *Lock) serving() *session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	why := l.at.session.orphaned()
+	s := l.at.Load()
+	why := s.orphaned()
 	if l.closed || why == nil {
-		return l.at
+		return s
 	}
-	if err := l.follow(l.at); err != nil {
+	if err := l.follow(s); err != nil {
 		l.log.Debug("cannot start another helper", "err", err)
-		return l.at // reports how it ended
+		return s // reports how it ended
 	}
 	l.log.Warn("the helper has ended; another one continues with the lock", "err", why)
-	return l.at
+	return l.at.Load()
 }
 
-// follow starts an instance that continues the term of another.
-func (l *Lock) follow(before *instance) error {
+// sendAgain sends a request that a session has refused to the one that has replaced it, if
+// there is one.
+func (l *Lock) sendAgain(ctx context.Context, r request, refused error) (*pending, error) {
+	before := l.at.Load()
+	if s := l.serving(); s != before {
+		return s.send(ctx, r)
+	}
+	return nil, refused
+}
+
+// follow starts a helper that continues the term, or waits in the place, of another.
+func (l *Lock) follow(before *session) error {
 	path, err := l.programs.Find(l.scheme)
 	if err != nil {
 		return err
@@ -49,44 +59,40 @@ func (l *Lock) follow(before *instance) error {
 	if free := threads.Free(); free < tasks {
 		return fmt.Errorf("only %d more threads and processes are allowed", free)
 	}
-	before.session.stopWriting()
-	p, err := startProcess(path, before.process.name, environment(), before.leave())
+	before.stopWriting()
+	var input *pipe // only that of a term may have been given to others
+	if before.orphaned() != nil {
+		input = before.process.input.reuse()
+	} else {
+		before.process.input.close()
+	}
+	p, err := startProcess(path, before.process.name, environment(), input)
 	if err != nil {
 		return err
 	}
 	s := l.newSession(p)
-	l.open.Term, l.open.Place = before.session.handOver(s)
-	return l.launch(p, s)
-}
-
-// leave returns the pipe from which the next helper reads. Only that of a term may have been
-// given to others.
-func (in *instance) leave() *pipe {
-	if in.session.orphaned() != nil {
-		return in.process.input.reuse()
-	}
-	in.process.input.close()
-	return nil
+	l.open.Term, l.open.Place = before.handOver(s)
+	return l.launch(s)
 }
 
 // resume continues an acquire, whose helper has ended, in the place that it had in the queue. It
 // returns nil if that is impossible. A helper that has not waited itself has no place, so one
 // that cannot work is not restarted forever.
 func (l *Lock) resume(ctx context.Context, p *pending, pause *backoff.Backoff) *pending {
-	in := l.last()
-	why := in.session.displaced()
-	if why == nil || p.session != in.session || pause.Wait(ctx) != nil || !closedWithin(in.gone, killTimeout) {
+	s := l.at.Load()
+	why := s.displaced()
+	if why == nil || p.session != s || pause.Wait(ctx) != nil || !closedWithin(s.gone, killTimeout) {
 		return nil
 	}
 	l.mu.Lock()
 	err := errClosed
 	if !l.closed {
-		err = l.follow(in)
+		err = l.follow(s)
 	}
 	l.mu.Unlock()
 	var next *pending
 	if err == nil {
-		next, err = l.begin(ctx, request{Method: methodAcquire})
+		next, err = l.at.Load().send(ctx, request{Method: methodAcquire})
 	}
 	if err != nil {
 		l.log.Debug("cannot start another helper", "err", err)
@@ -100,39 +106,28 @@ func (l *Lock) resume(ctx context.Context, p *pending, pause *backoff.Backoff) *
 func (s *session) displaced() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.place == "" || errors.Is(s.err, errReleased) || errors.Is(s.err, errClosed) {
+	if s.place == "" || !s.wanted() {
 		return nil
 	}
 	return s.err
 }
 
-// orphaned returns why a session ended that left a term behind, or nil.
+// orphaned returns why a session ended that left a term behind, which another can continue, or
+// nil.
 func (s *session) orphaned() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.hasTerm() {
+	if s.grant == nil || s.grant.TTL == 0 || s.term == "" || !s.wanted() {
 		return nil
 	}
 	return s.err
-}
-
-// hasTerm reports whether there is a term that another session can continue; mu is held.
-func (s *session) hasTerm() bool {
-	return s.grant != nil && s.grant.TTL > 0 && s.term != "" && !errors.Is(s.err, errReleased) && !errors.Is(s.err, errClosed)
-}
-
-// hasServed reports whether the helper has done its work at least once.
-func (s *session) hasServed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.served
 }
 
 // stopWriting leaves the pipe to another session, after any write under way.
 func (s *session) stopWriting() {
-	s.wmu.Lock()
-	defer s.wmu.Unlock()
-	s.over = true
+	s.out.mu.Lock()
+	defer s.out.mu.Unlock()
+	s.out.over = true
 }
 
 // handOver makes next continue the term, and returns what its helper needs for that, or to

@@ -1,0 +1,159 @@
+package helper
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/leaderrun/leaderrun/locks"
+)
+
+// linger bounds how long a helper may continue after its input has ended, to finish a
+// release and to leave the queue.
+const linger = 5 * time.Second
+
+func serveAcquire(ctx context.Context, c *call) error {
+	s := c.server
+	if s.isGranted() {
+		return &locks.UsageError{What: "the lock was already granted"}
+	}
+	quiet := func() {}
+	if !c.Try {
+		quiet = c.reportWaiting()
+	}
+	g, err := s.lock.Acquire(ctx, c.Try)
+	quiet()
+	if err != nil {
+		return err
+	}
+	if isClosed(s.ended) { // the core cannot have received the grant
+		ctx, cancel := context.WithTimeout(context.Background(), linger)
+		defer cancel()
+		if err := s.lock.Release(ctx); err != nil {
+			s.log.Warn("release an unwanted lock", "err", err)
+		}
+		return context.Canceled
+	}
+	c.grant()
+	c.result.Token, c.result.TTL, c.result.Clean = g.Token, g.TTL, g.Clean
+	if a, ok := s.lock.(locks.Adopter); ok {
+		c.result.Term = a.Term()
+	}
+	return nil
+}
+
+func serveRelease(ctx context.Context, c *call) error {
+	if c.Timeout == 0 { // a guard requests it, and the input ends
+		limited, cancel := context.WithTimeout(ctx, linger)
+		defer cancel()
+		ctx = limited
+	}
+	err := c.server.lock.Release(ctx)
+	if err == nil {
+		c.server.endTerm()
+	}
+	return err
+}
+
+// grant notes that the call has made the lock ours.
+func (c *call) grant() {
+	c.server.term.Lock()
+	defer c.server.term.Unlock()
+	c.server.granted, c.granted = true, true
+}
+
+func (s *server) isGranted() bool {
+	s.term.Lock()
+	defer s.term.Unlock()
+	return s.granted
+}
+
+// endTerm is called after each release.
+func (s *server) endTerm() {
+	s.term.Lock()
+	defer s.term.Unlock()
+	if s.granted && !isClosed(s.released) {
+		close(s.released)
+	}
+}
+
+// watch reports the loss of a granted lock and, until then, requests to its holder.
+func (s *server) watch() {
+	var asked <-chan []byte
+	if a, ok := s.lock.(locks.Asker); ok {
+		asked = a.Asked()
+	}
+	for {
+		select {
+		case err := <-s.lock.Lost():
+			s.report(message{Event: eventLost, Error: toWire(err, s.secrets.hider())})
+			return
+		case text := <-asked:
+			s.passOn(text)
+		case <-s.released:
+			return
+		case <-s.ended:
+			return
+		}
+	}
+}
+
+// passOn reports a request to the holder, unless no Ask can have left it.
+func (s *server) passOn(text []byte) {
+	if len(text) > locks.MaxRecord || !utf8.Valid(text) {
+		s.log.Debug("ignored an invalid request to the holder", "bytes", len(text))
+		return
+	}
+	request := string(text)
+	s.report(message{Event: eventAsked, Text: &request})
+}
+
+// report sends an event about a term that is not over. The answer to a release does not
+// overtake it.
+func (s *server) report(m message) {
+	s.term.Lock()
+	defer s.term.Unlock()
+	if !isClosed(s.released) {
+		s.out.write(m)
+	}
+}
+
+// reportWaiting sends what the backend reports while it waits, until the returned
+// function is called. A core that does not read must not block the backend, so a report
+// that is outdated before it is written is dropped.
+func (c *call) reportWaiting() (quiet func()) {
+	s := c.server
+	waiting, done := make(chan message, 1), make(chan struct{})
+	s.mu.Lock()
+	s.waiting = waiting
+	s.mu.Unlock()
+	go func() {
+		defer close(done)
+		for m := range waiting {
+			m.ID = c.ID
+			s.out.write(m)
+		}
+	}()
+	return func() {
+		s.mu.Lock()
+		s.waiting = nil
+		close(waiting)
+		s.mu.Unlock()
+		<-done
+	}
+}
+
+// nowWaiting is the backend's Options.Waiting.
+func (s *server) nowWaiting(w locks.Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting == nil {
+		return
+	}
+	w.Status = fitStatus(w.Status)
+	m := message{Event: eventWaiting, Waiting: &w}
+	if p, ok := s.lock.(locks.Placer); ok {
+		m.Place = p.Place()
+	}
+	replace(s.waiting, m)
+}
