@@ -76,6 +76,20 @@ func TestAdoptedUnasked(t *testing.T) {
 	checkClass(t, "lost", drive.Within(t, limit, l.Lost()), locks.ErrLost)
 }
 
+// TestAdoptedForARequest checks that a helper that has continued a term, and done no more, is
+// replaced only by the next request.
+func TestAdoptedForARequest(t *testing.T) {
+	t.Parallel()
+	l, log := held(t, "")
+	killed(t, l)
+	awaitNote(t, log, "adopt")
+	if dead := killed(t, l); l.last() != dead {
+		t.Error("it was replaced before")
+	}
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nopen\nt1\nadopt\nrenew\n")
+}
+
 // TestReleasedByAnother checks that a replacement can release the lock.
 func TestReleasedByAnother(t *testing.T) {
 	t.Parallel()

@@ -101,6 +101,18 @@ func newLate(t *testing.T) late {
 
 func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
 
+// TestLongLine checks that a line that is too long is not written.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	var wrote counter
+	var err error
+	out := lines{w: &wrote, broken: func(e error) { err = e }}
+	out.write(request{Text: strings.Repeat("x", maxLine)})
+	if wrote > 0 || !errors.Is(err, errLineTooLong) {
+		t.Errorf("wrote %d bytes, %v", wrote, err)
+	}
+}
+
 // TestForm checks that lines look as in the package documentation, because helpers in
 // shell pick them apart with patterns.
 func TestForm(t *testing.T) {
