@@ -17,8 +17,7 @@ import (
 )
 
 // A Lock is one contender's handle on one named lock of one backend. A handle serves one
-// term: after Acquire has succeeded, or after a method has reported [ErrLost], a new
-// campaign needs a new handle.
+// campaign: Acquire is called again only if a *[HeldError] refused it before its context ended.
 //
 // Errors wrap one of [ErrHeld], [ErrLost], [ErrDenied], [ErrUnavailable] or [ErrUsage]
 // where one of them fits. An error that wraps none of them is treated as ErrUnavailable.

@@ -17,7 +17,7 @@
 //   - Standard error: its log. The core logs a line that is a JSON record as
 //     slog.JSONHandler writes it ("level", "msg", any others) as that record, and any
 //     other line as a warning. It passes on 100 lines a second, each up to 4 KiB. If the
-//     helper ends unexpectedly, the last line explains why.
+//     helper ends unexpectedly, the last line (of a Go panic, the first) explains why.
 //
 // The helper ignores SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN and SIGTTOU: they
 // are meant for the job, and the core decides. It exits when its input ends, without
@@ -66,14 +66,17 @@
 //     anything below it. run_id identifies this run; a helper that stores it with the
 //     holder, and returns it in a status, lets leaderrun recognize a command that takes
 //     the lock it already runs under. priority, from -1000 to 1000, and no_resign are
-//     stored for inspect, and so is pid, the process that holds the lock. Result:
-//     secret_env, a list of the environment variables that hold this backend's
-//     credentials, and can, a list of abilities. The helper removes these credentials from
-//     what it reports and logs, because a server may repeat them. An error ends the session.
+//     stored for inspect, and so are pid, the process that holds the lock, and advertise, of
+//     at most 100 bytes, which the holder publishes. Result: secret_env, a list of the
+//     environment variables that hold this backend's credentials; can, a list of abilities;
+//     and location, of at most 1024 bytes, the address of the store with the prefix of its
+//     locks, without secrets. The helper removes these credentials from what it reports and
+//     logs, because a server may repeat them. An error ends the session.
 //     With a term, the helper holds the lock as if it had been granted that term itself,
 //     and with a place, acquire continues to wait there: see "When a helper dies".
 //   - acquire campaigns for the lock, and is answered when the lock is ours. With
-//     "try":true a lock that is held is an error of class held, at once. Result: token,
+//     "try":true a lock that is held is an error of class held, at once. The core sends
+//     another acquire only after such an error, never after a grant. Result: token,
 //     at least 1 and greater than that of each earlier grant of this lock; ttl_ns, the
 //     lease as granted, in [0, 7 days]; clean, true if the previous holder is known to
 //     have released. A ttl_ns of 0 means that the lock lasts as long as the helper lives.
@@ -84,8 +87,7 @@
 //     request to the server. Nothing else may extend it: if the core is frozen, the lock
 //     must be lost.
 //   - release gives the lock up if it is still ours, and succeeds if there is nothing to
-//     give up. After a release the core ends the session, or, if it had given up the
-//     acquire, may acquire once more.
+//     give up. After a grant and a release, the core ends the session.
 //   - {"id":2,"method":"cancel"} has no answer. It says that the core has given up
 //     request 2, which should now be answered soon; the core kills a helper that has not
 //     answered an acquire after 2 s. The answer to an acquire that waits should say what is
@@ -140,10 +142,10 @@
 //
 //   - held: somebody else holds the lock. The error has a status, with as much as is known
 //     of held, holder, run_id, host, pid, since, ttl_ns, left_ns, confirm_ns, token, waiters,
-//     no_resign and start. left_ns is below 0 if the lease has ended and nobody has taken the
-//     lock since. confirm_ns is above 0 if only a clock that may be wrong says so, which
-//     another acquire without try would believe if nothing has changed after that time. start
-//     is clean or takeover.
+//     no_resign, advertise and start. left_ns is below 0 if the lease has ended and nobody
+//     has taken the lock since. confirm_ns is above 0 if only a clock that may be wrong says
+//     so, which another acquire without try would believe if nothing has changed after that
+//     time. start is clean or takeover.
 //   - lost: the lock, or the place in the queue, is certainly no longer ours. This is
 //     final and never a guess: it kills the job.
 //   - denied: permission is missing; another attempt would fail as well.
