@@ -31,7 +31,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	r := request{Method: methodAcquire, Try: try}
 	p, err := l.at.Load().send(ctx, r)
 	if err != nil {
-		if p, err = l.sendAgain(ctx, r, err); err != nil {
+		if p, err = l.serving().send(ctx, r); err != nil {
 			return locks.Grant{}, err
 		}
 	}
@@ -83,7 +83,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		return nil
 	}
 	p, err := l.call(ctx, request{Method: methodRelease})
-	if err == nil && p.session.isGranted() {
+	if err == nil && p.session.holds() {
 		p.session.end(errReleased)
 	}
 	return err
@@ -101,7 +101,7 @@ func (s *session) settle() (nothing bool) {
 	return s.err != nil && !s.doubt
 }
 
-func (s *session) isGranted() bool {
+func (s *session) holds() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.grant != nil
@@ -126,7 +126,7 @@ func (l *Lock) Close() error {
 	if closedWithin(s.gone, killTimeout) || isClosed(s.process.exited) {
 		return nil // at worst our log blocks, and with it the reading of the helper's log
 	}
-	return fmt.Errorf("%s (process %d) was killed, but is still running", s.process.name, s.process.child.pid)
+	return fmt.Errorf("%s (process %d) was killed, but is still running", s.process.name, s.process.pid)
 }
 
 // ReleaseMessage implements locks.Remote.

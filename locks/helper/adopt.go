@@ -28,8 +28,8 @@ func (l *Lock) serving() *session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.at.Load()
-	why := s.orphaned()
-	if l.closed || why == nil {
+	term, why := s.left()
+	if l.closed || !term || why == nil {
 		return s
 	}
 	if err := l.follow(s); err != nil {
@@ -38,16 +38,6 @@ func (l *Lock) serving() *session {
 	}
 	l.log.Warn("the helper has ended; another one continues with the lock", "err", why)
 	return l.at.Load()
-}
-
-// sendAgain sends a request that a session has refused to the one that has replaced it, if
-// there is one.
-func (l *Lock) sendAgain(ctx context.Context, r request, refused error) (*pending, error) {
-	before := l.at.Load()
-	if s := l.serving(); s != before {
-		return s.send(ctx, r)
-	}
-	return nil, refused
 }
 
 // follow starts a helper that continues the term, or waits in the place, of another.
@@ -61,7 +51,7 @@ func (l *Lock) follow(before *session) error {
 	}
 	before.stopWriting()
 	var input *pipe // only that of a term may have been given to others
-	if before.orphaned() != nil {
+	if term, _ := before.left(); term {
 		input = before.process.input.reuse()
 	} else {
 		before.process.input.close()
@@ -80,8 +70,8 @@ func (l *Lock) follow(before *session) error {
 // that cannot work is not restarted forever.
 func (l *Lock) resume(ctx context.Context, p *pending, pause *backoff.Backoff) *pending {
 	s := l.at.Load()
-	why := s.displaced()
-	if why == nil || p.session != s || pause.Wait(ctx) != nil || !closedWithin(s.gone, killTimeout) {
+	term, why := s.left()
+	if term || why == nil || p.session != s || pause.Wait(ctx) != nil || !closedWithin(s.gone, killTimeout) {
 		return nil
 	}
 	l.mu.Lock()
@@ -102,25 +92,16 @@ func (l *Lock) resume(ctx context.Context, p *pending, pause *backoff.Backoff) *
 	return next
 }
 
-// displaced returns why a session ended that left a place in the queue behind, or nil.
-func (s *session) displaced() error {
+// left reports whether a session that has ended, and why, left a term behind that another can
+// continue, or a place in the queue. Otherwise why is nil.
+func (s *session) left() (term bool, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.place == "" || !s.wanted() {
-		return nil
+	term = s.grant != nil && s.grant.TTL > 0 && s.term != ""
+	if s.wanted() && (term || s.place != "") {
+		why = s.err
 	}
-	return s.err
-}
-
-// orphaned returns why a session ended that left a term behind, which another can continue, or
-// nil.
-func (s *session) orphaned() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.grant == nil || s.grant.TTL == 0 || s.term == "" || !s.wanted() {
-		return nil
-	}
-	return s.err
+	return term, why
 }
 
 // stopWriting leaves the pipe to another session, after any write under way.

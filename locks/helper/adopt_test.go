@@ -38,7 +38,7 @@ func TestAdopt(t *testing.T) {
 	first := killed(t, l)
 	checkClass(t, "renew", l.Renew(t.Context()), nil)
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrenew\n")
-	if pid := l.last().process.child.pid; !l.Keeps(pid) || l.Keeps(first.process.child.pid) {
+	if pid := l.last().process.pid; !l.Keeps(pid) || l.Keeps(first.process.pid) {
 		t.Error("Keeps does not know the process that keeps the lock")
 	}
 	if _, err := input.Write(words); err != nil {
@@ -156,7 +156,7 @@ func TestNotAdopted(t *testing.T) {
 			l, _ := held(t, query)
 			for i := range 3 {
 				dead := killed(t, l)
-				if dead.process.is(dead.process.child.pid) {
+				if dead.process.is(dead.process.pid) {
 					t.Error("Keeps accepts the process id of a dead helper, which may by now be the job's")
 				}
 				if i > 0 && l.last() != dead {

@@ -20,17 +20,17 @@ func TestBegin(t *testing.T) {
 		t.Cleanup(func() { shut(t, l.(*Lock)) })
 		_, err = l.Acquire(t.Context(), true)
 		checkClass(t, "acquire", err, nil)
-		return l.(*Lock).last().process.child.pid
+		return l.(*Lock).last().process.pid
 	}
 	begin := func() *process {
 		p.Begin("fake")
 		return p.begun.Load().process
 	}
 	first := begin()
-	if pid := acquire("fake"); pid != first.child.pid {
-		t.Errorf("Begin started process %d, but Open used %d", first.child.pid, pid)
+	if pid := acquire("fake"); pid != first.pid {
+		t.Errorf("Begin started process %d, but Open used %d", first.pid, pid)
 	}
-	if pid := acquire("fake"); pid == first.child.pid {
+	if pid := acquire("fake"); pid == first.pid {
 		t.Error("the helper was used twice")
 	}
 	unused := begin()
@@ -39,7 +39,7 @@ func TestBegin(t *testing.T) {
 		t.Error("End left the helper running")
 	}
 	other := begin()
-	if pid := acquire("file"); pid == other.child.pid || !isClosed(other.exited) {
+	if pid := acquire("file"); pid == other.pid || !isClosed(other.exited) {
 		t.Error("another scheme's helper was used, or left running")
 	}
 	p.Begin("none")

@@ -130,7 +130,7 @@ func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
 func (l *Lock) call(ctx context.Context, r request) (*pending, error) {
 	p, err := l.at.Load().send(ctx, r)
 	if err != nil {
-		if p, err = l.sendAgain(ctx, r, err); err != nil {
+		if p, err = l.serving().send(ctx, r); err != nil {
 			return new(pending), err
 		}
 	}

@@ -108,7 +108,7 @@ func shut(t testing.TB, l *Lock) {
 		t.Errorf("close took %v", took)
 	}
 	// Processes that the helper left behind are killed, but others have to reap them.
-	drive.Eventually(t, limit, "the helper's process group is gone", func() bool { return !alive(l.last().process.child.pid) })
+	drive.Eventually(t, limit, "the helper's process group is gone", func() bool { return !alive(l.last().process.pid) })
 }
 
 // within returns a context that ends after d.

@@ -18,7 +18,7 @@ import (
 // A process is a running helper and our ends of its pipes.
 type process struct {
 	name   string
-	child  child
+	pid    int
 	input  *pipe
 	stdout *os.File
 	stderr *os.File
@@ -80,12 +80,17 @@ func startProcess(path, name string, env []string, input *pipe, args ...string) 
 		}
 	}
 	stdin, stdout, stderr := pipes[0], pipes[1], pipes[2]
-	child, err := spawn(path, append([]string{name}, args...), env, [3]*os.File{stdin.r, stdout.w, stderr.w})
+	// This is not an os.Process, because package os forks another process to start the first
+	// one, only to learn whether the kernel's pidfds work, and that takes half a millisecond.
+	// In its own process group, signals from our terminal do not reach it.
+	pid, _, err := syscall.StartProcess(path, append([]string{name}, args...), &syscall.ProcAttr{
+		Env: env, Files: []uintptr{stdin.r.Fd(), stdout.w.Fd(), stderr.w.Fd()}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "fork/exec", Path: path, Err: threads.Refused(err)}
 	}
 	_, _ = stdout.w.Close(), stderr.w.Close()
-	p = &process{name: name, child: child, input: stdin, stdout: stdout.r, stderr: stderr.r, exited: make(chan struct{})}
+	p = &process{name: name, pid: pid, input: stdin, stdout: stdout.r, stderr: stderr.r, exited: make(chan struct{})}
 	go p.reap()
 	return p, nil
 }
@@ -120,16 +125,19 @@ func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
-		p.child.killGroup()
+		p.killGroup()
 	}
 }
+
+// killGroup kills what is left of its process group.
+func (p *process) killGroup() { _ = unix.Kill(-p.pid, unix.SIGKILL) }
 
 // is reports whether pid is that of this process. Once the process has ended, its pid may
 // belong to any other.
 func (p *process) is(pid int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.reaped && p.child.pid == pid
+	return !p.reaped && p.pid == pid
 }
 
 // discard ends a process that nothing was sent to.
@@ -152,34 +160,12 @@ func (p *process) exitError(lastLines string) error {
 	return errors.New(s)
 }
 
-// A child is a process that we started, by its id. It is not an os.Process, because
-// package os forks another process to start the first one, only to learn whether the
-// kernel's pidfds work, and that takes half a millisecond.
-type child struct{ pid int }
-
-// spawn starts a program in its own process group, which signals from our terminal do not
-// reach.
-func spawn(path string, argv, env []string, files [3]*os.File) (child, error) {
-	attr := &syscall.ProcAttr{Env: env, Sys: &syscall.SysProcAttr{Setpgid: true}}
-	for _, f := range files {
-		attr.Files = append(attr.Files, f.Fd())
-	}
-	pid, _, err := syscall.StartProcess(path, argv, attr)
-	if err != nil {
-		return child{}, &os.PathError{Op: "fork/exec", Path: path, Err: threads.Refused(err)}
-	}
-	return child{pid}, nil
-}
-
-// killGroup kills what is left of the child's process group.
-func (c child) killGroup() { _ = unix.Kill(-c.pid, unix.SIGKILL) }
-
-// wait reaps the child and returns how it ended.
-func (c child) wait() string {
+// wait reaps the process and returns how it ended.
+func (p *process) wait() string {
 	var ws syscall.WaitStatus
 	err := error(syscall.EINTR)
 	for errors.Is(err, syscall.EINTR) {
-		_, err = syscall.Wait4(c.pid, &ws, 0, nil)
+		_, err = syscall.Wait4(p.pid, &ws, 0, nil)
 	}
 	switch {
 	case err != nil: // another caller reaped it

@@ -8,13 +8,13 @@ import "golang.org/x/sys/unix"
 func (p *process) await() {
 	var err error = unix.EINTR
 	for err == unix.EINTR {
-		err = unix.Waitid(unix.P_PID, p.child.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err = unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 	}
 	p.mu.Lock()
 	if err == nil {
-		p.child.killGroup()
+		p.killGroup()
 	}
 	p.reaped = true
 	p.mu.Unlock()
-	p.end = p.child.wait()
+	p.end = p.wait()
 }

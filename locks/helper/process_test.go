@@ -17,12 +17,12 @@ func TestSignals(t *testing.T) {
 	t.Parallel()
 	l := hold(t, "fake://h/", options())
 	for _, sig := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE} {
-		if err := unix.Kill(l.last().process.child.pid, sig); err != nil {
+		if err := unix.Kill(l.last().process.pid, sig); err != nil {
 			t.Fatal(err)
 		}
 		checkClass(t, "renew after "+unix.SignalName(sig), l.Renew(t.Context()), nil)
 	}
-	if group, err := unix.Getpgid(l.last().process.child.pid); err != nil || group != l.last().process.child.pid {
+	if group, err := unix.Getpgid(l.last().process.pid); err != nil || group != l.last().process.pid {
 		t.Errorf("its process group is %d, %v; want its own", group, err)
 	}
 }

@@ -122,13 +122,13 @@ func (s *server) start(c *call) error {
 	case !s.began && c.Method != methodOpen:
 		return errors.New("a request before open")
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if c.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(context.Background(), c.Timeout)
+	var ctx context.Context
+	if ctx, c.cancel = context.WithCancel(context.Background()); c.Timeout > 0 {
+		ctx, c.cancel = context.WithTimeout(context.Background(), c.Timeout)
 	}
-	s.began, c.method, c.cancel, s.calls[string(c.ID)] = true, s.methods[c.Method], cancel, c
+	s.began, c.method, s.calls[string(c.ID)] = true, s.methods[c.Method], c
 	s.wg.Go(func() {
-		defer cancel()
+		defer c.cancel()
 		s.run(ctx, c)
 		if c.granted {
 			s.watch()
