@@ -90,13 +90,19 @@ func TestAdoptedForARequest(t *testing.T) {
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nopen\nt1\nadopt\nrenew\n")
 }
 
-// TestReleasedByAnother checks that a replacement can release the lock.
+// TestReleasedByAnother checks that a replacement can release the lock, and that nobody
+// continues then.
 func TestReleasedByAnother(t *testing.T) {
 	t.Parallel()
 	l, log := held(t, "")
 	killed(t, l)
 	checkClass(t, "release", l.Release(t.Context()), nil)
 	checkClass(t, "release again", l.Release(t.Context()), nil)
+	last := l.last()
+	checkClass(t, "renew", l.Renew(t.Context()), locks.ErrUnavailable)
+	if l.last() != last {
+		t.Error("another helper was started")
+	}
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrelease\n")
 }
 

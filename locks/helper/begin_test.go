@@ -24,7 +24,7 @@ func TestBegin(t *testing.T) {
 	}
 	begin := func() *process {
 		p.Begin("fake")
-		return p.begun.Load().process
+		return p.begun.Load()
 	}
 	first := begin()
 	if pid := acquire("fake"); pid != first.pid {

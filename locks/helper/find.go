@@ -35,7 +35,7 @@ type Programs struct {
 	// Linked lists the schemes that need no helper, for messages.
 	Linked []string
 
-	begun atomic.Pointer[begun]
+	begun atomic.Pointer[process] // by Begin
 }
 
 // A Program is a helper that is installed, or that is known but missing.
@@ -187,13 +187,6 @@ func isScheme(s string) bool {
 	})
 }
 
-// begun is a helper program that was started early.
-type begun struct {
-	scheme  string
-	path    string
-	process *process
-}
-
 // Begin starts the helper of a scheme early, because starting takes some milliseconds.
 // The next Open of the scheme uses it. If the helper cannot be started, Open reports why.
 func (p *Programs) Begin(scheme string) {
@@ -201,25 +194,25 @@ func (p *Programs) Begin(scheme string) {
 	if err != nil {
 		return
 	}
-	if proc, err := startProcess(path, prefix+scheme, environment(), nil); err == nil {
-		p.begun.Store(&begun{scheme, path, proc})
+	if early, err := startProcess(path, prefix+scheme, environment(), nil); err == nil {
+		p.begun.Store(early)
 	}
 }
 
 // End ends a helper that Begin started and no Open used, and waits until it is gone.
 func (p *Programs) End() {
-	if b := p.begun.Swap(nil); b != nil {
-		b.process.discard()
+	if early := p.begun.Swap(nil); early != nil {
+		early.discard()
 	}
 }
 
 // start returns the helper that Begin started, or starts one.
 func (p *Programs) start(path, scheme string) (*process, error) {
-	if b := p.begun.Swap(nil); b != nil {
-		if b.scheme == scheme && b.path == path {
-			return b.process, nil
+	if early := p.begun.Swap(nil); early != nil {
+		if early.name == prefix+scheme && early.path == path {
+			return early, nil
 		}
-		b.process.discard()
+		early.discard()
 	}
 	return startProcess(path, prefix+scheme, environment(), nil)
 }

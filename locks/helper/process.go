@@ -17,6 +17,7 @@ import (
 
 // A process is a running helper and our ends of its pipes.
 type process struct {
+	path   string
 	name   string
 	pid    int
 	input  *pipe
@@ -90,7 +91,7 @@ func startProcess(path, name string, env []string, input *pipe, args ...string) 
 		return nil, &os.PathError{Op: "fork/exec", Path: path, Err: threads.Refused(err)}
 	}
 	_, _ = stdout.w.Close(), stderr.w.Close()
-	p = &process{name: name, pid: pid, input: stdin, stdout: stdout.r, stderr: stderr.r, exited: make(chan struct{})}
+	p = &process{path: path, name: name, pid: pid, input: stdin, stdout: stdout.r, stderr: stderr.r, exited: make(chan struct{})}
 	go p.reap()
 	return p, nil
 }
