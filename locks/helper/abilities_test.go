@@ -132,7 +132,8 @@ func TestNoEventAfterRelease(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
 	s := newServer("fake", openFake, &said, io.Discard)
-	s.granted = true
+	s.endTerm() // of nothing
+	s.granted.Store(true)
 	s.passOn([]byte("in time"))
 	s.endTerm()
 	s.passOn([]byte("too late"))

@@ -106,10 +106,9 @@ func (f *fake) note(what string) {
 
 func (f *fake) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	f.note(fmt.Sprintf("try=%v", try))
-	if n, _ := strconv.Atoi(f.q.Get("waiting")); !try {
-		for i := range n {
-			f.o.Waiting(locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: n - i})
-		}
+	n, _ := strconv.Atoi(f.q.Get("waiting"))
+	for i := range n { // even with try, which only the helper's end drops
+		f.o.Waiting(locks.Waiting{Status: locks.Status{Held: true, Holder: "w"}, Lease: time.Second, Position: n - i})
 	}
 	method := "acquire"
 	if f.resumed {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
 )
@@ -37,12 +38,12 @@ type server struct {
 	mu      sync.Mutex
 	began   bool             // open was requested
 	calls   map[string]*call // under way, by id
-	waiting chan message
+	waiting chan message     // the latest report of an acquire
 	wg      sync.WaitGroup
 	ended   chan struct{} // closed when the input has ended
 
-	term     sync.Mutex
-	granted  bool
+	term     sync.Mutex // for events, and released
+	granted  atomic.Bool
 	released chan struct{} // closed when the lock was released after its grant
 }
 
@@ -66,6 +67,7 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		turns:    map[string]turn{},
 		opened:   make(chan struct{}),
 		calls:    map[string]*call{},
+		waiting:  make(chan message, 1),
 		ended:    make(chan struct{}),
 		released: make(chan struct{}),
 	}

@@ -14,15 +14,10 @@ const linger = 5 * time.Second
 
 func serveAcquire(ctx context.Context, c *call) error {
 	s := c.server
-	if s.isGranted() {
+	if s.granted.Load() {
 		return &locks.UsageError{What: "the lock was already granted"}
 	}
-	quiet := func() {}
-	if !c.Try {
-		quiet = c.reportWaiting()
-	}
-	g, err := s.lock.Acquire(ctx, c.Try)
-	quiet()
+	g, err := c.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,6 +37,35 @@ func serveAcquire(ctx context.Context, c *call) error {
 	return nil
 }
 
+// acquire calls the backend, and sends what it reports meanwhile, unless it only tries.
+func (c *call) acquire(ctx context.Context) (g locks.Grant, err error) {
+	s := c.server
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g, err = s.lock.Acquire(ctx, c.Try)
+	}()
+	report := func(m message) {
+		if m.ID = c.ID; !c.Try {
+			s.out.write(m)
+		}
+	}
+	for {
+		select {
+		case m := <-s.waiting:
+			report(m)
+			continue
+		case <-done:
+		}
+		select {
+		case m := <-s.waiting:
+			report(m)
+		default:
+		}
+		return g, err
+	}
+}
+
 func serveRelease(ctx context.Context, c *call) error {
 	if c.Timeout == 0 { // a guard requests it, and the input ends
 		limited, cancel := context.WithTimeout(ctx, linger)
@@ -57,22 +81,15 @@ func serveRelease(ctx context.Context, c *call) error {
 
 // grant notes that the call has made the lock ours.
 func (c *call) grant() {
-	c.server.term.Lock()
-	defer c.server.term.Unlock()
-	c.server.granted, c.granted = true, true
-}
-
-func (s *server) isGranted() bool {
-	s.term.Lock()
-	defer s.term.Unlock()
-	return s.granted
+	c.server.granted.Store(true)
+	c.granted = true
 }
 
 // endTerm is called after each release.
 func (s *server) endTerm() {
 	s.term.Lock()
 	defer s.term.Unlock()
-	if s.granted && !isClosed(s.released) {
+	if s.granted.Load() && !isClosed(s.released) {
 		close(s.released)
 	}
 }
@@ -118,42 +135,15 @@ func (s *server) report(m message) {
 	}
 }
 
-// reportWaiting sends what the backend reports while it waits, until the returned
-// function is called. A core that does not read must not block the backend, so a report
-// that is outdated before it is written is dropped.
-func (c *call) reportWaiting() (quiet func()) {
-	s := c.server
-	waiting, done := make(chan message, 1), make(chan struct{})
-	s.mu.Lock()
-	s.waiting = waiting
-	s.mu.Unlock()
-	go func() {
-		defer close(done)
-		for m := range waiting {
-			m.ID = c.ID
-			s.out.write(m)
-		}
-	}()
-	return func() {
-		s.mu.Lock()
-		s.waiting = nil
-		close(waiting)
-		s.mu.Unlock()
-		<-done
-	}
-}
-
-// nowWaiting is the backend's Options.Waiting.
+// nowWaiting is the backend's Options.Waiting. A core that does not read must not block the
+// backend, so a report that is outdated before it is written is dropped.
 func (s *server) nowWaiting(w locks.Waiting) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting == nil {
-		return
-	}
 	w.Status = fitStatus(w.Status)
 	m := message{Event: eventWaiting, Waiting: &w}
 	if p, ok := s.lock.(locks.Placer); ok {
 		m.Place = p.Place()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	replace(s.waiting, m)
 }
