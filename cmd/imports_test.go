@@ -62,7 +62,7 @@ func TestImportsPointDownward(t *testing.T) {
 		"/locks/backend", "/locks/backend/known"})
 	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
-	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known"})
+	asked := slices.Concat(output, []string{"/cmd/options", "/locks/kit/durations", "/locks/kit/workers", "/runner/guard", "/runner/cgroup", "/locks/program/*", "/locks/backend", "/locks/backend/known"})
 	runs := []string{"/cmd/env", "/runner/notify", "/runner/monitor/metrics/feed", "/runner/window", "/locks/helper", "/locks/recipe/slots"}
 	// What a backend may import in addition to its own folder.
 	kit := []string{"/locks", "/locks/backend", "/locks/backend/known", "/locks/kit/*", "/locks/lease/*", "/locks/recipe/caslease", "/locks/recipe/caslease/rows", "/locks/recipe/queue", "/locks/program/trust"}
@@ -70,7 +70,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks", []string{"/locks"}},
 		{"/locks/lease/clock", []string{"/locks/lease/clock"}},
 		{"/locks/lease/keepalive", []string{"/locks", "/locks/lease/clock", "/locks/lease/keepalive"}},
-		{"/locks/helper", []string{"/locks", "/locks/kit/backoff", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/helper"}},
+		{"/locks/helper", []string{"/locks", "/locks/kit/backoff", "/locks/kit/workers", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/helper"}},
 		{"/locks/program/trust", []string{"/locks/program/trust"}},
 		{"/locks/program/threads", []string{"/locks/program/threads"}},
 		{"/locks/program/version", []string{"/locks/program/version"}},
@@ -117,7 +117,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/examples/leaderrun-shelf", []string{"/locks", "/locks/kit/*", "/locks/recipe/caslease", "/locks/lease/*", "/locks/helper", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/examples/leaderrun-shelf"}},
 		{"/runner", runner},
 		{"/cmd/output", output},
-		{"/cmd/env", slices.Concat(output, []string{"/cmd/env", "/locks/helper", "/locks/program/*"})},
+		{"/cmd/env", slices.Concat(output, []string{"/cmd/env", "/locks/helper", "/locks/kit/workers", "/locks/program/*"})},
 		{"/cmd/options", asked},
 		{"/cmd/run", slices.Concat(asked, runs, []string{"/cmd/run"})},
 		{"/cmd/operate", slices.Concat(asked, []string{"/cmd/operate", "/cmd/env", "/cmd/view", "/runner/window", "/locks/helper", "/locks/recipe/slots"})},

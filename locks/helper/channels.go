@@ -22,13 +22,3 @@ func isClosed(c <-chan struct{}) bool {
 		return false
 	}
 }
-
-// replace sends v on a channel with room for one value, in place of one that was not
-// received yet. There is one sender at a time.
-func replace[T any](c chan T, v T) {
-	select {
-	case <-c:
-	default:
-	}
-	c <- v
-}

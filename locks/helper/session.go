@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // supervise reads the helper's messages until it has ended, and ends the session.
@@ -105,7 +106,7 @@ func (s *session) takeWaiting(p *pending, m *message) error {
 		return errors.New("a place that is too long")
 	}
 	s.place = m.Place
-	replace(p.waiting, *m.Waiting)
+	workers.Replace(p.waiting, *m.Waiting)
 	return nil
 }
 
@@ -129,7 +130,7 @@ func (s *session) takeAsked(m *message) error {
 	case m.Text == nil || len(*m.Text) > locks.MaxRecord:
 		return errors.New("a request to the holder with a text that is missing or too long")
 	}
-	replace(s.asked, []byte(*m.Text))
+	workers.Replace(s.asked, []byte(*m.Text))
 	return nil
 }
 

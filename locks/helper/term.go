@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // linger bounds how long a helper may continue after its input has ended, to finish a
@@ -145,5 +146,5 @@ func (s *server) nowWaiting(w locks.Waiting) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	replace(s.waiting, m)
+	workers.Replace(s.waiting, m)
 }

@@ -60,11 +60,7 @@ func (l *Lock) receive(r request) {
 		clear(l.heard)
 	}
 	l.heard[r.ID] = true
-	select {
-	case <-l.asked: // only the last one counts
-	default:
-	}
-	l.asked <- []byte(r.Text)
+	workers.Replace(l.asked, []byte(r.Text)) // only the last one counts
 }
 
 // maxHeard is how many requests a leader remembers.
