@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,16 +48,11 @@ func (b *bench) file(t *testing.T) section {
 // each processor: the kernel may have to wait for threads that are still ending.
 func (b *bench) reaped(t *testing.T, ours, peer command) figure {
 	const rounds = 100
-	done := make(chan struct{})
-	defer close(done)
+	var done atomic.Bool
+	defer done.Store(true)
 	for range runtime.NumCPU() {
 		go func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !done.Load() {
 			}
 		}()
 	}
