@@ -8,6 +8,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A login is a user and the token that the server issued for the password. It
@@ -16,7 +18,7 @@ type login struct {
 	user     string   // "": no login
 	password password // used only by the goroutine that has turn
 
-	turn chan struct{} // holds one element; taken while logging in
+	turn workers.Turn // to log in
 	mu   sync.Mutex
 	n    int // the number of logins
 	// token is "" before the first login, and if authentication is off.
@@ -24,7 +26,7 @@ type login struct {
 }
 
 func newLogin(user string, p password) *login {
-	return &login{user: user, password: p, turn: make(chan struct{}, 1)}
+	return &login{user: user, password: p, turn: workers.NewTurn()}
 }
 
 // renewed logs in, unless there was a later login than the one that the caller has seen.
@@ -35,12 +37,10 @@ func (l *login) renewed(ctx context.Context, seen int, server pb.AuthClient) (n 
 	if n, _ := l.current(); n > seen {
 		return n, nil
 	}
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	if err := l.turn.Take(ctx); err != nil {
+		return 0, err
 	}
+	defer l.turn.Leave()
 	if n, _ := l.current(); n > seen {
 		return n, nil
 	}

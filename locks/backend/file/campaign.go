@@ -8,6 +8,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/label"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A campaign is one call of Acquire. A goroutine does the work, and Acquire abandons it
@@ -216,6 +217,6 @@ func (l *Locker) enter(dir, f *os.File, info os.FileInfo) (*term, error) {
 		file: f, info: info, path: l.path,
 		ledger: g, entry: e,
 		clean: past.clean(),
-		busy:  make(turn, 1),
+		busy:  workers.NewTurn(),
 	}, nil
 }

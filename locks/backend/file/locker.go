@@ -119,10 +119,10 @@ func (l *Locker) Release(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.busy.take(ctx); err != nil {
+	if err := t.busy.Take(ctx); err != nil {
 		return l.fail("release", err)
 	}
-	defer t.busy.leave()
+	defer t.busy.Leave()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.term != t {

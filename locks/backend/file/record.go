@@ -49,10 +49,10 @@ func (l *Locker) SetRecord(ctx context.Context, text []byte) error {
 
 // setIn sets the record in a term, unless the term has ended meanwhile.
 func (l *Locker) setIn(ctx context.Context, t *term, text []byte) error {
-	if err := t.busy.take(ctx); err != nil {
+	if err := t.busy.Take(ctx); err != nil {
 		return err
 	}
-	defer t.busy.leave()
+	defer t.busy.Leave()
 	if l.current() != t {
 		return locks.LostError("the lock is no longer held")
 	}
@@ -156,20 +156,5 @@ func write(dir *os.File, path string, content []byte, durable bool) error {
 	}
 	return nil
 }
-
-// A turn is a mutex for writing the record of a term, and for ending the term. Its wait
-// ends with a context.
-type turn chan struct{}
-
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) leave() { <-t }
 
 var _ locks.Recorder = (*Locker)(nil)

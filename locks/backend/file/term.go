@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A term is a held lock.
@@ -16,7 +18,7 @@ type term struct {
 	entry  entry // our entry
 	clean  bool  // the previous holder released
 
-	busy turn // to write the record, or to end the term
+	busy workers.Turn // to write the record, or to end the term
 
 	unwatch func() // ends the watch and waits for it; nil if there is none
 }
@@ -44,12 +46,12 @@ func (t *term) abandon() {
 	select {
 	case t.busy <- struct{}{}:
 		t.end()
-		t.busy.leave()
+		t.busy.Leave()
 	default:
 		go func() {
 			t.busy <- struct{}{}
 			t.end()
-			t.busy.leave()
+			t.busy.Leave()
 		}()
 	}
 }

@@ -86,3 +86,22 @@ func Replace[T any](c chan T, v T) {
 	}
 	c <- v
 }
+
+// A Turn is a mutex whose wait ends with a context.
+type Turn chan struct{}
+
+// NewTurn returns a Turn that nobody has.
+func NewTurn() Turn { return make(Turn, 1) }
+
+// Take waits until nobody else has the turn, or ctx ends.
+func (t Turn) Take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Leave gives the turn to whoever waits.
+func (t Turn) Leave() { <-t }

@@ -49,3 +49,30 @@ func TestWait(t *testing.T) {
 		}
 	})
 }
+
+// TestTurn: one has the turn at a time, and who waits for it gives up when its context ends.
+func TestTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turn := NewTurn()
+		if err := turn.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := turn.Take(ctx); err != context.DeadlineExceeded {
+			t.Errorf("a second one: got %v", err)
+		}
+		took := false
+		go func() { took = turn.Take(t.Context()) == nil }()
+		synctest.Wait()
+		if took {
+			t.Error("two have the turn")
+		}
+		turn.Leave()
+		synctest.Wait()
+		if !took {
+			t.Error("who waited has not got the turn")
+		}
+	})
+}

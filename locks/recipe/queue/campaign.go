@@ -22,7 +22,7 @@ type Campaign struct {
 	answers *answers.Answers // while it waits
 	life    context.Context  // ends when the campaign is over
 	finish  context.CancelFunc
-	leaving chan struct{} // holds a value while somebody ends the session
+	leaving workers.Turn  // to end the session
 	ended   chan struct{} // closed when the entry was told that the campaign is over
 	resumed bool          // the entry is one that another handle has made; set before Acquire
 	placed  bool          // the entry waits in the queue; only Acquire's goroutine uses it
@@ -35,7 +35,7 @@ type Campaign struct {
 }
 
 func (l *Lock) newCampaign() *Campaign {
-	c := &Campaign{lock: l, leaving: make(chan struct{}, 1), ended: make(chan struct{})}
+	c := &Campaign{lock: l, leaving: workers.NewTurn(), ended: make(chan struct{})}
 	c.answers = answers.New(l.traits.Clock, l.o.TTL, l.o.ConnectTimeout)
 	c.life, c.finish = context.WithCancel(context.Background())
 	return c
@@ -200,11 +200,9 @@ func (c *Campaign) leave(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	select {
-	case c.leaving <- struct{}{}:
-		defer func() { <-c.leaving }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := c.leaving.Take(ctx); err != nil {
+		return err
 	}
+	defer c.leaving.Leave()
 	return c.entry.Leave(ctx)
 }
