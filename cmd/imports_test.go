@@ -58,7 +58,7 @@ func (l layer) permits(pkg string) bool {
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
 	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/signals/action", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/answers", "/locks/kit/backoff", "/locks/program/threads", "/locks/recipe/ledger"}
-	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/kit/label", "/locks/kit/workers", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
+	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/kit/handle", "/locks/kit/label", "/locks/kit/workers", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known"})
 	// The packages of cmd, each with what is below it.
 	output := slices.Concat(runner, []string{"/cmd/output", "/runner/terminal"})
@@ -89,6 +89,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/locks/kit/bounded", []string{"/locks/kit/bounded"}},
 		{"/locks/kit/causes", []string{"/locks", "/locks/kit/causes"}},
 		{"/locks/kit/durations", []string{"/locks/kit/durations"}},
+		{"/locks/kit/handle", []string{"/locks", "/locks/kit/handle", "/locks/kit/workers"}},
 		{"/locks/kit/hosts", []string{"/locks", "/locks/kit/hosts"}},
 		{"/locks/kit/label", []string{"/locks", "/locks/kit/label"}},
 		{"/locks/kit/proxy", []string{"/locks/kit/proxy"}},

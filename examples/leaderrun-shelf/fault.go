@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 )
 
 // A refusal is the status of an answer.
@@ -16,21 +16,21 @@ func (r refusal) Error() string { return "the shelf answers: " + http.StatusText
 
 // Fault implements [caslease.Store]. Errors not listed are Unknown: a 500, a broken
 // connection, no answer in time. The request may have had an effect.
-func (s *store) Fault(err error) caslease.Fault {
+func (s *store) Fault(err error) causes.Fault {
 	switch code, _ := errors.AsType[refusal](err); {
 	case code == http.StatusPreconditionFailed:
-		return caslease.Fault{Kind: caslease.Changed}
+		return causes.Fault{Kind: causes.Changed}
 	case code == http.StatusTooManyRequests:
-		return caslease.Fault{Kind: caslease.Throttled}
+		return causes.Fault{Kind: causes.Throttled}
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return caslease.Fault{Kind: caslease.Denied}
+		return causes.Fault{Kind: causes.Denied}
 	case code >= 400 && code < 500:
-		return caslease.Fault{Kind: caslease.Refused}
+		return causes.Fault{Kind: causes.Refused}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return caslease.Fault{}
+		return causes.Fault{}
 	}
 	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		return caslease.Fault{Kind: caslease.Unreachable, Text: dial.Error(), Hint: "start shelfd, or look at the address"}
+		return causes.Fault{Kind: causes.Unreachable, Text: dial.Error(), Hint: "start shelfd, or look at the address"}
 	}
-	return caslease.Fault{}
+	return causes.Fault{}
 }

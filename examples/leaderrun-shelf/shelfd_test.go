@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // A shelfd is shared by all tests of a suite. Each test has its own prefix, and its own
@@ -92,12 +92,12 @@ func (f *fault) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return f.RoundTripper.RoundTrip(r)
 	}
-	kind := caslease.Kind(f.kind.Swap(0) - 1)
-	if kind == caslease.Throttled {
+	kind := causes.Kind(f.kind.Swap(0) - 1)
+	if kind == causes.Throttled {
 		return &http.Response{StatusCode: http.StatusTooManyRequests, Body: http.NoBody}, nil
 	}
 	a, err := f.RoundTripper.RoundTrip(r)
-	if err == nil && kind == caslease.Unknown {
+	if err == nil && kind == causes.Unknown {
 		a.Body.Close()
 		return nil, io.ErrUnexpectedEOF
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/helper"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -27,7 +28,7 @@ func TestStore(t *testing.T) {
 			return &store{host: d.addr, prefix: "test", client: &http.Client{Transport: next}}
 		},
 		Expiry:      traits(&store{}).Expiry,
-		FailNext:    func(_ testing.TB, k caslease.Kind) { next.kind.Store(int64(k) + 1) },
+		FailNext:    func(_ testing.TB, k causes.Kind) { next.kind.Store(int64(k) + 1) },
 		Unreachable: func(testing.TB) caslease.Store { return newStore("127.0.0.1:1", "test") },
 		Hostile:     []func(testing.TB, caslease.Key){put(""), put("?"), put(`{"state":"` + strings.Repeat("x", 300<<10) + `"}`)},
 	})

@@ -17,7 +17,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/kit/proxy"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // errChanged says that a blob is not as it was read.
@@ -43,40 +42,40 @@ const (
 )
 
 // known returns all causes in order: the first that matches an error counts.
-func (s *store) known() []caslease.Cause {
+func (s *store) known() []causes.Cause {
 	create := "make it with: az storage container create --auth-mode login --account-name " + s.settings.account + " --name " + s.settings.container
-	return []caslease.Cause{
-		{Is: func(err error) bool { return errors.Is(err, errChanged) }, Kind: caslease.Changed},
-		{Is: waited, Kind: caslease.Unsent, Text: "no access token was got in time", Hint: hintLogin},
-		{Is: causes.Is[*loginError], Kind: caslease.Denied, Text: "no access token can be got", Hint: hintLogin},
-		{Is: coded(bloberror.ContainerNotFound), Kind: caslease.Refused, Text: "the container does not exist", Hint: create},
-		{Is: coded(bloberror.ContainerBeingDeleted, bloberror.ContainerDisabled), Kind: caslease.Refused, Hint: create},
-		{Is: coded(bloberror.ConditionNotMet, bloberror.BlobNotFound, bloberror.BlobAlreadyExists, bloberror.LeaseAlreadyPresent, bloberror.LeaseIsBreakingAndCannotBeAcquired, bloberror.LeaseIDMissing), Kind: caslease.Changed},
-		{Is: coded(bloberror.LeaseIDMismatchWithLeaseOperation, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseNotPresentWithLeaseOperation, bloberror.LeaseNotPresentWithBlobOperation, bloberror.LeaseLost, bloberror.LeaseIsBrokenAndCannotBeRenewed), Kind: caslease.Ended},
-		{Is: coded(bloberror.ServerBusy), Kind: caslease.Throttled},
-		{Is: coded(bloberror.MetadataTooLarge), Kind: caslease.Refused, Hint: "the service keeps 8 KiB of metadata for a blob; remove what is not leaderrun's from the lock's blob"},
-		{Is: coded(bloberror.AuthorizationFailure), Kind: caslease.Denied, Hint: "the firewall of the storage account may refuse this network; or " + hintRole},
-		{Is: coded(bloberror.AuthenticationFailed, bloberror.InvalidAuthenticationInfo), Kind: caslease.Denied, Hint: hintSigned},
-		{Is: coded("KeyBasedAuthenticationNotPermitted"), Kind: caslease.Denied, Hint: "the storage account accepts only logins: unset AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN and AZURE_STORAGE_CONNECTION_STRING"},
-		{Is: coded("BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold"), Kind: caslease.Refused, Hint: "use a container without an immutability policy and without a legal hold"},
-		{Is: coded(bloberror.BlobArchived), Kind: caslease.Refused, Text: textArchived, Hint: hintArchived},
-		{Is: status(http.StatusTooManyRequests), Kind: caslease.Throttled},
-		{Is: status(http.StatusUnauthorized), Kind: caslease.Denied, Hint: hintLogin},
-		{Is: status(http.StatusForbidden), Kind: caslease.Denied, Hint: hintRole},
-		{Is: func(err error) bool { return causes.Is[*net.DNSError](err) && causes.Unreachable(err) }, Kind: caslease.Unreachable, Hint: hintHost},
+	return []causes.Cause{
+		{Is: func(err error) bool { return errors.Is(err, errChanged) }, Kind: causes.Changed},
+		{Is: waited, Kind: causes.Unsent, Text: "no access token was got in time", Hint: hintLogin},
+		{Is: causes.Is[*loginError], Kind: causes.Denied, Text: "no access token can be got", Hint: hintLogin},
+		{Is: coded(bloberror.ContainerNotFound), Kind: causes.Refused, Text: "the container does not exist", Hint: create},
+		{Is: coded(bloberror.ContainerBeingDeleted, bloberror.ContainerDisabled), Kind: causes.Refused, Hint: create},
+		{Is: coded(bloberror.ConditionNotMet, bloberror.BlobNotFound, bloberror.BlobAlreadyExists, bloberror.LeaseAlreadyPresent, bloberror.LeaseIsBreakingAndCannotBeAcquired, bloberror.LeaseIDMissing), Kind: causes.Changed},
+		{Is: coded(bloberror.LeaseIDMismatchWithLeaseOperation, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseNotPresentWithLeaseOperation, bloberror.LeaseNotPresentWithBlobOperation, bloberror.LeaseLost, bloberror.LeaseIsBrokenAndCannotBeRenewed), Kind: causes.Ended},
+		{Is: coded(bloberror.ServerBusy), Kind: causes.Throttled},
+		{Is: coded(bloberror.MetadataTooLarge), Kind: causes.Refused, Hint: "the service keeps 8 KiB of metadata for a blob; remove what is not leaderrun's from the lock's blob"},
+		{Is: coded(bloberror.AuthorizationFailure), Kind: causes.Denied, Hint: "the firewall of the storage account may refuse this network; or " + hintRole},
+		{Is: coded(bloberror.AuthenticationFailed, bloberror.InvalidAuthenticationInfo), Kind: causes.Denied, Hint: hintSigned},
+		{Is: coded("KeyBasedAuthenticationNotPermitted"), Kind: causes.Denied, Hint: "the storage account accepts only logins: unset AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN and AZURE_STORAGE_CONNECTION_STRING"},
+		{Is: coded("BlobImmutableDueToPolicy", "BlobImmutableDueToLegalHold"), Kind: causes.Refused, Hint: "use a container without an immutability policy and without a legal hold"},
+		{Is: coded(bloberror.BlobArchived), Kind: causes.Refused, Text: textArchived, Hint: hintArchived},
+		{Is: status(http.StatusTooManyRequests), Kind: causes.Throttled},
+		{Is: status(http.StatusUnauthorized), Kind: causes.Denied, Hint: hintLogin},
+		{Is: status(http.StatusForbidden), Kind: causes.Denied, Hint: hintRole},
+		{Is: func(err error) bool { return causes.Is[*net.DNSError](err) && causes.NoConnection(err) }, Kind: causes.Unreachable, Hint: hintHost},
 		{Is: causes.Is[*net.DNSError], Hint: hintHost},
 		{Is: causes.Is[x509.UnknownAuthorityError], Hint: "name a file with the CA in SSL_CERT_FILE"},
-		{Is: causes.Unreachable, Kind: caslease.Unreachable, Hint: hintHost + ", or endpoint= if it is given"},
+		{Is: causes.NoConnection, Kind: causes.Unreachable, Hint: hintHost + ", or endpoint= if it is given"},
 		{Is: saying("server gave HTTP response to HTTPS client"), Hint: "the server does not speak TLS; write http:// in endpoint= if it is an emulator"},
-		{Is: alien, Kind: caslease.Unsent, Text: "something that is not Azure Blob Storage answered", Hint: hintAlien},
+		{Is: alien, Kind: causes.Unsent, Text: "something that is not Azure Blob Storage answered", Hint: hintAlien},
 		{Is: status(http.StatusRequestTimeout)},
-		{Is: refused, Kind: caslease.Refused},
+		{Is: refused, Kind: causes.Refused},
 	}
 }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault {
-	f := caslease.FaultOf(err, s.known(), plain)
+func (s *store) Fault(err error) causes.Fault {
+	f := causes.Of(err, plain(err), s.known(), causes.IsContext(err))
 	if causes.Is[*url.Error](err) { // there was no answer
 		f.Hint = proxy.Hint(f.Hint, s.settings.service)
 	}

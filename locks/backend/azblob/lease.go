@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -71,7 +72,7 @@ func (s *store) swapLease(ctx context.Context, k caslease.Key, b *blobView, at c
 	switch {
 	case err == nil:
 		return after.cell(k.Part), nil
-	case term.Held && s.Fault(err).Kind != caslease.Unknown:
+	case term.Held && s.Fault(err).Kind != causes.Unknown:
 		if s.release(ctx, k, id) != nil {
 			s.doubt(id, b.etag)
 		}
@@ -103,7 +104,7 @@ func (s *store) acquire(ctx context.Context, k caslease.Key, b *blobView, earlie
 	}
 	id := leaseID(t.Nonce)
 	_, err := s.lease(k, id).AcquireLease(ctx, int32(t.TTL/time.Second), &lease.BlobAcquireOptions{ModifiedAccessConditions: unchanged(b.etag)})
-	if err != nil && s.Fault(err).Kind == caslease.Unknown {
+	if err != nil && s.Fault(err).Kind == causes.Unknown {
 		s.doubt(id, b.etag)
 	}
 	return err
@@ -123,7 +124,7 @@ func (s *store) renew(ctx context.Context, k caslease.Key, b *blobView, id strin
 // release gives a lease up, if there is one with this id.
 func (s *store) release(ctx context.Context, k caslease.Key, id string) error {
 	_, err := s.lease(k, id).ReleaseLease(ctx, nil)
-	if err != nil && s.Fault(err).Kind == caslease.Ended {
+	if err != nil && s.Fault(err).Kind == causes.Ended {
 		return nil
 	}
 	return err
@@ -160,7 +161,7 @@ func (s *store) settle(ctx context.Context, k caslease.Key, b *blobView) (*blobV
 			continue // the next attempt gives it up
 		}
 		_, err := s.lease(k, id).ReleaseLease(ctx, nil)
-		if err != nil && s.Fault(err).Kind != caslease.Ended {
+		if err != nil && s.Fault(err).Kind != causes.Ended {
 			return nil, err
 		}
 		if err == nil {

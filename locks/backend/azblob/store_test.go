@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob"
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -36,9 +37,9 @@ func TestStore(t *testing.T) {
 		Expiry:      caslease.ByLease,
 		Open:        func(t testing.TB) caslease.Store { return client(t, azblobtest.URL(f.addr, "p")) },
 		Unreachable: func(t testing.TB) caslease.Store { return client(t, azblobtest.URL("127.0.0.1:1", "p")) },
-		FailNext: func(_ testing.TB, k caslease.Kind) {
+		FailNext: func(_ testing.TB, k causes.Kind) {
 			bad := &fault{is: comp("metadata", "")}
-			if k == caslease.Throttled {
+			if k == causes.Throttled {
 				bad.status, bad.code = http.StatusServiceUnavailable, "ServerBusy"
 			}
 			f.next.Store(bad)

@@ -39,8 +39,7 @@ const (
 
 // Fault implements [queue.Store].
 func (l *lock) Fault(err error) queue.Fault {
-	e := l.explain(err)
-	return queue.Fault{Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Timeout: onlyTime(err), Transient: transient(err)}
+	return queue.Fault{Explained: l.explain(err), Timeout: onlyTime(err), Transient: transient(err)}
 }
 
 // explain returns the class of an error, a text of one line, and a hint.
@@ -106,10 +105,10 @@ func allCauses(tls bool) (all []causes.Cause) {
 		{Pattern: "Client sent an HTTP request to an HTTPS server", Hint: tlsfiles.HintTLS(files)},
 		{Pattern: "malformed HTTP response", Text: "the server at this address is not Consul", Hint: hintPort},
 		{Pattern: errForeign.Error(), Hint: hintPort},
-		{Pattern: "Permission denied", Denied: true, Hint: hintACL},
-		{Pattern: "ACL not found", Denied: true, Text: "the server does not know the token, or it has expired", Hint: hintACL},
-		{Pattern: "HTTP status 403", Denied: true, Hint: hintACL},
-		{Pattern: "HTTP status 401", Denied: true, Hint: "check CONSUL_HTTP_AUTH"},
+		{Pattern: "Permission denied", Kind: causes.Denied, Hint: hintACL},
+		{Pattern: "ACL not found", Kind: causes.Denied, Text: "the server does not know the token, or it has expired", Hint: hintACL},
+		{Pattern: "HTTP status 403", Kind: causes.Denied, Hint: hintACL},
+		{Pattern: "HTTP status 401", Kind: causes.Denied, Hint: "check CONSUL_HTTP_AUTH"},
 		{Pattern: "HTTP status 4", Hint: hintPort},
 		{Pattern: "HTTP status 3", Hint: hintPort},
 		{Pattern: "too many concurrent connections", Hint: "the agent takes 200 connections from one address unless limits.http_max_conns_per_client says otherwise; each run needs four"},

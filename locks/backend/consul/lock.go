@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -33,7 +34,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		return nil, locks.Usagef("--slots: with compat=consul-lock there are no slots, because `consul lock -n` would not see who has one")
 	}
 	backend := "consul://" + s.addr + "/" + s.prefix
-	log := queue.Logger(backend, o)
+	log := handle.Logger(backend, o)
 	if s.tls != nil {
 		s.tls.Log = log
 	}
@@ -61,7 +62,7 @@ func (l *lock) retry(ctx context.Context, f func(ctx context.Context) error) err
 	late := time.Now().Add(l.o.ConnectTimeout * 3 / 4)
 	for pause := new(backoff.Backoff); ; {
 		err := f(limited)
-		if err == nil || !transient(err) || causes.Unreachable(err) {
+		if err == nil || !transient(err) || causes.NoConnection(err) {
 			return err
 		}
 		if why == nil || limited.Err() == nil {

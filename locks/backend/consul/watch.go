@@ -57,8 +57,7 @@ func (l *lock) version(ctx context.Context, all bool, since uint64) (version, in
 func (e *entry) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 	for index := uint64(0); ; {
 		p, next, err := e.lock.client.block(ctx, e.lock.askKey(), index, e.lock.wait())
-		if r := queue.ReadRequest(p.text()); err == nil && p != nil && (r == nil || r.Token <= in.Token) { // otherwise it is for a later holder
-			in.Deliver(r)
+		if err == nil && p != nil && !in.Deliver(p.Value) { // otherwise it is for a later holder
 			_, err = e.lock.client.transact(ctx, op{Verb: "delete-cas", Key: e.lock.askKey(), Index: p.ModifyIndex})
 			if first(err) {
 				err = nil // there is another request

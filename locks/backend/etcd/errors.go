@@ -30,9 +30,8 @@ func (l *lock) Fault(err error) queue.Fault {
 	if passes {
 		err = broken.error
 	}
-	e := l.explain(err)
 	return queue.Fault{
-		Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Transient: passes || transient(err),
+		Explained: l.explain(err), Transient: passes || transient(err),
 		Timeout: isContext(err) && !strings.Contains(err.Error(), "connection error"), // no cause is known
 	}
 }
@@ -127,11 +126,11 @@ func allCauses(tls bool) (all []causes.Cause) {
 		{Pattern: "error reading server preface: read ", Text: closed.Text, Hint: closed.Hint}, // a reset, with addresses
 		{Pattern: "unknown service etcdserverpb", Text: "a gRPC server answered that is not etcd 3", Hint: hintPort},
 		{Pattern: "unexpected HTTP status code", Text: "an HTTP server answered, not etcd", Hint: hintPort},
-		{Pattern: "etcdserver: authentication failed", Denied: true, Hint: hintPassword},
-		{Pattern: "etcdserver: user name is empty", Denied: true, Text: "the server wants a user and a password", Hint: "set ETCDCTL_USER and ETCDCTL_PASSWORD"},
-		{Pattern: "etcdserver: user name not found", Denied: true, Hint: hintPassword},
-		{Pattern: "etcdserver: invalid auth token", Denied: true, Hint: hintPassword},
-		{Pattern: "etcdserver: permission denied", Denied: true, Hint: hintRights + "PREFIX/"},
+		{Pattern: "etcdserver: authentication failed", Kind: causes.Denied, Hint: hintPassword},
+		{Pattern: "etcdserver: user name is empty", Kind: causes.Denied, Text: "the server wants a user and a password", Hint: "set ETCDCTL_USER and ETCDCTL_PASSWORD"},
+		{Pattern: "etcdserver: user name not found", Kind: causes.Denied, Hint: hintPassword},
+		{Pattern: "etcdserver: invalid auth token", Kind: causes.Denied, Hint: hintPassword},
+		{Pattern: "etcdserver: permission denied", Kind: causes.Denied, Hint: hintRights + "PREFIX/"},
 		{Pattern: "etcdserver: mvcc: database space exceeded", Hint: "the server refuses writes: compact, defragment, then etcdctl alarm disarm"},
 		{Pattern: "etcdserver: rpc not supported for learner", Text: "the member is a learner, which has no vote and refuses locks", Hint: "give the address of a voting member, or let this one vote: etcdctl member promote ID"},
 		{Pattern: errProxy.Error(), Hint: "give the addresses of the servers themselves, or use --ttl " + proxyTTL + " or more"},

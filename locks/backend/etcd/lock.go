@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -44,7 +45,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 		return nil, err
 	}
 	addr := address(s.endpoints) + s.prefix
-	l := &lock{o: o, settings: s, log: queue.Logger(addr, o), prefix: s.prefix + "/", lookEvery: lookEvery}
+	l := &lock{o: o, settings: s, log: handle.Logger(addr, o), prefix: s.prefix + "/", lookEvery: lookEvery}
 	l.queue = l.keyOf(o.Name, queueSuffix)
 	if s.tls != nil {
 		s.tls.Log = l.log

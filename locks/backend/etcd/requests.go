@@ -114,5 +114,5 @@ func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 
 func (e *entry) take(in *queue.Inbox, kv *mvccpb.KeyValue) {
 	e.heard = max(e.heard, kv.ModRevision+1)
-	in.Deliver(queue.ReadRequest(kv.Value))
+	in.Deliver(kv.Value)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A request to the holder is a file beside the lock file, put there in one step, that
@@ -43,17 +42,12 @@ func (l *Locker) Ask(ctx context.Context, token uint64, text []byte) error {
 	return err
 }
 
-// Asked implements [locks.Asker]. Requests arrive at once on Linux, and elsewhere within
-// [askInterval].
-func (l *Locker) Asked() <-chan []byte { return l.asked }
-
-// askInterval is how often a holder looks for a request if it cannot watch.
+// askInterval is how often a holder looks for a request if it cannot watch. On Linux, requests
+// arrive at once.
 const askInterval = 2 * time.Second
 
 // listen returns a function to call when there may be a request to the holder of a token.
-// The function delivers each request once, and keeps the last one that was not received.
 func (l *Locker) listen(token uint64) func() {
-	delivered := ""
 	return func() {
 		content, err := l.readBeside(askSuffix, maxAsk)
 		if err != nil {
@@ -61,11 +55,10 @@ func (l *Locker) listen(token uint64) func() {
 		}
 		head, text, _ := bytes.Cut(content, []byte("\n"))
 		to, _, _ := bytes.Cut(head, []byte(" "))
-		if string(to) != strconv.FormatUint(token, 10) || string(head) == delivered || locks.CheckText(text) != nil {
+		if string(to) != strconv.FormatUint(token, 10) {
 			return
 		}
-		delivered = string(head)
-		workers.Replace(l.asked, text)
+		l.Deliver(string(head), text)
 	}
 }
 

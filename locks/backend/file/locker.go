@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -26,8 +27,8 @@ type Locker struct {
 	boot       func() string                      // identifies this boot of the system; "" if unknown
 	now        func() time.Time
 
+	*handle.Inbox
 	lost   chan error
-	asked  chan []byte
 	closed chan struct{}
 
 	mu     sync.Mutex
@@ -56,7 +57,7 @@ func newLocker(p place, o locks.Options) *Locker {
 		boot:       clock.BootID,
 		now:        time.Now,
 		closed:     make(chan struct{}),
-		asked:      make(chan []byte, 1),
+		Inbox:      handle.NewInbox(),
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)

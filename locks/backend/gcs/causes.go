@@ -8,7 +8,6 @@ import (
 	"cloud.google.com/go/auth"
 
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 const (
@@ -23,31 +22,31 @@ const (
 )
 
 // allCauses returns all causes in order: the first that matches an error counts.
-func allCauses() []caslease.Cause {
-	return []caslease.Cause{
-		{Is: bucketMissing, Kind: caslease.Refused, Hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
-		{Is: causes.Is[*credentialsError], Kind: caslease.Denied, Hint: hintLogin},
-		{Is: causes.Is[*searchError], Kind: caslease.Unsent, Text: "no credentials were found in time: the machine's metadata server does not answer", Hint: hintLogin},
-		{Is: tokenRefused, Kind: caslease.Denied, Text: "the credentials were not accepted, or have expired", Hint: hintLogin},
-		{Is: causes.Is[*auth.Error], Kind: caslease.Unsent},
-		{Is: coded(http.StatusUnauthorized), Kind: caslease.Denied, Hint: hintLogin},
-		{Is: throttle, Kind: caslease.Throttled, Hint: "Cloud Storage accepts about one write a second for each object; use a longer --ttl"},
-		{Is: reasoned("quotaExceeded"), Kind: caslease.Refused, Hint: "a quota of the project is used up"},
-		{Is: reasoned("insufficientPermissions"), Kind: caslease.Denied, Hint: hintScope},
-		{Is: reasoned("retentionPolicyNotMet", "objectUnderActiveHold"), Kind: caslease.Denied, Hint: hintKept},
-		{Is: saying("requester pays"), Kind: caslease.Denied, Hint: "name the project that pays with gcs://BUCKET/PREFIX?userproject=PROJECT"},
-		{Is: causes.Is[*roomError], Kind: caslease.Refused, Hint: "the service keeps 8 KiB of custom metadata for an object; remove what is not leaderrun's from the lock's object"},
-		{Is: coded(http.StatusForbidden), Kind: caslease.Denied, Hint: hintRole},
-		{Is: unresolved, Kind: caslease.Unreachable, Hint: hintHost},
+func allCauses() []causes.Cause {
+	return []causes.Cause{
+		{Is: bucketMissing, Kind: causes.Refused, Hint: "check the bucket's name; make it with: gcloud storage buckets create gs://BUCKET"},
+		{Is: causes.Is[*credentialsError], Kind: causes.Denied, Hint: hintLogin},
+		{Is: causes.Is[*searchError], Kind: causes.Unsent, Text: "no credentials were found in time: the machine's metadata server does not answer", Hint: hintLogin},
+		{Is: tokenRefused, Kind: causes.Denied, Text: "the credentials were not accepted, or have expired", Hint: hintLogin},
+		{Is: causes.Is[*auth.Error], Kind: causes.Unsent},
+		{Is: coded(http.StatusUnauthorized), Kind: causes.Denied, Hint: hintLogin},
+		{Is: throttle, Kind: causes.Throttled, Hint: "Cloud Storage accepts about one write a second for each object; use a longer --ttl"},
+		{Is: reasoned("quotaExceeded"), Kind: causes.Refused, Hint: "a quota of the project is used up"},
+		{Is: reasoned("insufficientPermissions"), Kind: causes.Denied, Hint: hintScope},
+		{Is: reasoned("retentionPolicyNotMet", "objectUnderActiveHold"), Kind: causes.Denied, Hint: hintKept},
+		{Is: saying("requester pays"), Kind: causes.Denied, Hint: "name the project that pays with gcs://BUCKET/PREFIX?userproject=PROJECT"},
+		{Is: causes.Is[*roomError], Kind: causes.Refused, Hint: "the service keeps 8 KiB of custom metadata for an object; remove what is not leaderrun's from the lock's object"},
+		{Is: coded(http.StatusForbidden), Kind: causes.Denied, Hint: hintRole},
+		{Is: unresolved, Kind: causes.Unreachable, Hint: hintHost},
 		{Is: causes.Is[*net.DNSError], Hint: hintHost},
 		{Is: causes.Is[*x509.UnknownAuthorityError], Hint: hintCA},
 		{Is: causes.Is[x509.UnknownAuthorityError], Hint: hintCA},
-		{Is: causes.Unreachable, Kind: caslease.Unreachable, Hint: "check the network, and STORAGE_EMULATOR_HOST or endpoint= if one is set"},
+		{Is: causes.NoConnection, Kind: causes.Unreachable, Hint: "check the network, and STORAGE_EMULATOR_HOST or endpoint= if one is set"},
 		{Is: saying("server gave HTTP response to HTTPS client"), Hint: "the server does not speak TLS; write http:// if it is an emulator"},
 		{Is: saying("invalid character"), Text: textAlien, Hint: hintAlien},
-		{Is: alien, Kind: caslease.Unsent, Text: textAlien, Hint: hintAlien},
-		{Is: coded(http.StatusPreconditionFailed, http.StatusNotFound), Kind: caslease.Changed},
+		{Is: alien, Kind: causes.Unsent, Text: textAlien, Hint: hintAlien},
+		{Is: coded(http.StatusPreconditionFailed, http.StatusNotFound), Kind: causes.Changed},
 		{Is: coded(http.StatusRequestTimeout)},
-		{Is: func(err error) bool { return status(err)/100 == 4 }, Kind: caslease.Refused},
+		{Is: func(err error) bool { return status(err)/100 == 4 }, Kind: causes.Refused},
 	}
 }

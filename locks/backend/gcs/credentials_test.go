@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -81,7 +82,7 @@ func TestCredentials(t *testing.T) {
 	}
 	c = dial()
 	_, err = c.Read(ctx, caslease.Key{Name: "x"})
-	if f := c.Fault(err); f.Kind != caslease.Denied || strings.Contains(f.Text, "opensesame") || f.Hint != hintLogin {
+	if f := c.Fault(err); f.Kind != causes.Denied || strings.Contains(f.Text, "opensesame") || f.Hint != hintLogin {
 		t.Errorf("with refused credentials: %+v, from %v", f, err)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/kit/proxy"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // A credentialsError says that there are no usable credentials.
@@ -39,8 +38,8 @@ func (e *bucketError) Unwrap() error      { return e.error }
 func (e *roomError) Unwrap() error        { return e.error }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault {
-	f := caslease.FaultOf(err, allCauses(), plain)
+func (s *store) Fault(err error) causes.Fault {
+	f := causes.Of(err, plain(err), allCauses(), causes.IsContext(err))
 	if causes.Is[*url.Error](err) { // there was no answer
 		f.Hint = proxy.Hint(f.Hint, s.settings.service())
 	}
@@ -80,7 +79,7 @@ func throttle(err error) bool {
 
 // unresolved reports whether a host name has no address. It is false for a lookup that
 // timed out, because the next one may succeed.
-func unresolved(err error) bool { return causes.Is[*net.DNSError](err) && causes.Unreachable(err) }
+func unresolved(err error) bool { return causes.Is[*net.DNSError](err) && causes.NoConnection(err) }
 
 // tokenRefused reports whether the server that issues access tokens refused our
 // credentials.

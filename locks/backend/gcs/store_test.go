@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
@@ -30,9 +31,9 @@ func TestStore(t *testing.T) {
 	c := storetest.Config{
 		Expiry: caslease.ByStamps, Follows: follows,
 		Open: to("http://" + s.Addr()), Unreachable: to("http://127.0.0.1:1"),
-		FailNext: func(_ testing.TB, k caslease.Kind) {
+		FailNext: func(_ testing.TB, k causes.Kind) {
 			f := gcstest.Fault{LoseReply: true}
-			if k == caslease.Throttled {
+			if k == causes.Throttled {
 				f = gcstest.Fault{Status: http.StatusTooManyRequests, Reason: "rateLimitExceeded"}
 			}
 			s.NextOf(f, "create", "patch")
@@ -50,12 +51,12 @@ func TestStore(t *testing.T) {
 // the other tests cannot see.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	for want, all := range map[caslease.Kind][]error{
-		caslease.Unknown:     {answered(500, "no"), answered(408, "no"), &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}}, io.EOF},
-		caslease.Changed:     {answered(404, "Not Found"), answered(412, "")},
-		caslease.Unsent:      {answered(404, ""), &searchError{context.Canceled}, &auth.Error{Err: io.EOF, Response: &http.Response{StatusCode: 503}}},
-		caslease.Refused:     {answered(400, "no"), answered(404, "The bucket does not exist"), &bucketError{answered(404, "Not Found")}},
-		caslease.Unreachable: {&net.OpError{Op: "dial", Err: &net.DNSError{}}},
+	for want, all := range map[causes.Kind][]error{
+		causes.Unknown:     {answered(500, "no"), answered(408, "no"), &net.OpError{Op: "dial", Err: &net.DNSError{IsTimeout: true}}, io.EOF},
+		causes.Changed:     {answered(404, "Not Found"), answered(412, "")},
+		causes.Unsent:      {answered(404, ""), &searchError{context.Canceled}, &auth.Error{Err: io.EOF, Response: &http.Response{StatusCode: 503}}},
+		causes.Refused:     {answered(400, "no"), answered(404, "The bucket does not exist"), &bucketError{answered(404, "Not Found")}},
+		causes.Unreachable: {&net.OpError{Op: "dial", Err: &net.DNSError{}}},
 	} {
 		for _, err := range all {
 			if got := new(store).Fault(err); got.Kind != want {

@@ -46,24 +46,13 @@ func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
 	return nil
 }
 
-// Asked implements [locks.Asker].
-func (l *Lock) Asked() <-chan []byte { return l.asked }
-
 // receive takes a request, of which there are copies.
 func (l *Lock) receive(r request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.Lock != l.card.Lock || !l.card.Leads || r.Token != l.card.Token || l.heard[r.ID] {
-		return
+	if r.Lock == l.card.Lock && l.card.Leads && r.Token == l.card.Token {
+		l.Deliver(r.ID, []byte(r.Text))
 	}
-	if len(l.heard) >= maxHeard {
-		clear(l.heard)
-	}
-	l.heard[r.ID] = true
-	workers.Replace(l.asked, []byte(r.Text)) // only the last one counts
 }
-
-// maxHeard is how many requests a leader remembers.
-const maxHeard = 64
 
 var _ locks.Asker = (*Lock)(nil)

@@ -13,12 +13,14 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A Lock is a handle on one lock: a member, from its first use on. It implements
 // [locks.Lock].
 type Lock struct {
+	*handle.Inbox
 	id       string // and its name as a member
 	settings *settings
 	o        locks.Options
@@ -27,7 +29,6 @@ type Lock struct {
 	workers  *workers.Workers
 	changed  chan struct{} // pokes who waits for another view
 	lost     chan error
-	asked    chan []byte // has room for one
 	warn     sync.Once
 
 	entering sync.Mutex // held while the handle becomes a member
@@ -45,7 +46,6 @@ type Lock struct {
 	label    locks.Status
 	final    error
 	closed   bool
-	heard    map[string]bool // requests, of which there are copies
 }
 
 // Open returns a handle. It implements [locks.Opener]: it sends nothing.
@@ -58,14 +58,10 @@ func open(u *url.URL, o locks.Options, listen transport) (locks.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	return &Lock{
-		id: rand.Text(), settings: s, o: o, log: log.With("backend", "gossip"), listen: listen, workers: workers.New(),
-		changed: make(chan struct{}, 1), lost: make(chan error, 1), asked: make(chan []byte, 1),
-		tried: map[netip.AddrPort]bool{}, heard: map[string]bool{}, timeline: newTimeline(),
+		id: rand.Text(), settings: s, o: o, log: handle.Logger("gossip", o), listen: listen, workers: workers.New(),
+		changed: make(chan struct{}, 1), lost: make(chan error, 1), Inbox: handle.NewInbox(),
+		tried: map[netip.AddrPort]bool{}, timeline: newTimeline(),
 		card: card{Lock: topic(s.space, o.Name), Priority: o.Priority}, label: newLabel(o),
 	}, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // Error numbers of the server.
@@ -43,7 +42,7 @@ func (e *commitError) Unwrap() error { return e.error }
 
 // A cause is a kind of error of the server.
 type cause struct {
-	kind caslease.Kind
+	kind causes.Kind
 	hint string
 }
 
@@ -61,40 +60,40 @@ const (
 func (s *settings) cause(number uint16) cause {
 	switch number {
 	case 1213: // deadlock: somebody else was writing, so read again
-		return cause{caslease.Changed, ""}
+		return cause{causes.Changed, ""}
 	case 1062: // duplicate key: somebody else has created the row
-		return cause{caslease.Changed, ""}
+		return cause{causes.Changed, ""}
 	case 1205:
-		return cause{caslease.Unsent, hintLocked}
+		return cause{causes.Unsent, hintLocked}
 	case 1021, 1114, 3:
-		return cause{caslease.Unsent, hintFull}
+		return cause{causes.Unsent, hintFull}
 	case 1040, 1203, 1226:
-		return cause{caslease.Throttled, hintMany}
+		return cause{causes.Throttled, hintMany}
 	case 1290, 1792, 1836: // read_only; only to read; innodb_read_only
-		return cause{caslease.Unreachable, hintReplica}
+		return cause{causes.Unreachable, hintReplica}
 	case 1047: // the node of a Galera cluster
-		return cause{caslease.Unreachable, "this node has lost the others, or has just been started; name several nodes (mysql://a,b,c/database)"}
+		return cause{causes.Unreachable, "this node has lost the others, or has just been started; name several nodes (mysql://a,b,c/database)"}
 	case 1045, 1130, 1698, 1820, 1862, 3118, 4151:
-		return cause{caslease.Denied, hintLogin}
+		return cause{causes.Denied, hintLogin}
 	case 3159:
-		return cause{caslease.Denied, "the server requires TLS: omit tls=false, and ssl-mode=DISABLED"}
+		return cause{causes.Denied, "the server requires TLS: omit tls=false, and ssl-mode=DISABLED"}
 	case 1049:
-		return cause{caslease.Refused, "create it: CREATE DATABASE " + quote(s.database) + "; or name another"}
+		return cause{causes.Refused, "create it: CREATE DATABASE " + quote(s.database) + "; or name another"}
 	case 1044, 1142, 1143:
-		return cause{caslease.Denied, "ask the owner of the database to run: " + s.setup()}
+		return cause{causes.Denied, "ask the owner of the database to run: " + s.setup()}
 	case 1665: // see transactionSQL
-		return cause{caslease.Refused, "the server replicates statements, so that a replica's clock could end leases: SET GLOBAL binlog_format = 'ROW'"}
+		return cause{causes.Refused, "the server replicates statements, so that a replica's clock could end leases: SET GLOBAL binlog_format = 'ROW'"}
 	case 1054, 1136, 1264, 1364, 1406:
-		return cause{caslease.Refused, "the table " + s.where() + " differs from the one that leaderrun creates: name another database, or rename the table when nothing runs under its locks"}
+		return cause{causes.Refused, "the table " + s.where() + " differs from the one that leaderrun creates: name another database, or rename the table when nothing runs under its locks"}
 	case 1064, 1231:
-		return cause{caslease.Refused, "the server is none of MySQL 8 or MariaDB 10.5 and later"}
+		return cause{causes.Refused, "the server is none of MySQL 8 or MariaDB 10.5 and later"}
 	}
-	return cause{kind: caslease.Unsent}
+	return cause{kind: causes.Unsent}
 }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault {
-	f := caslease.Fault{Kind: s.kind(err), Text: text(err)}
+func (s *store) Fault(err error) causes.Fault {
+	f := causes.Fault{Kind: s.kind(err), Text: text(err)}
 	switch {
 	case causes.Is[*commitError](err):
 	case number(err) != 0:
@@ -107,30 +106,30 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Text, f.Hint = "the server does not speak TLS, and wants the password", hintKey
 	case isTLS(err):
 		f.Hint = hintTLS
-	case f.Kind == caslease.Unreachable:
+	case f.Kind == causes.Unreachable:
 		f.Hint = hintAddress
 	}
 	return f
 }
 
-func (s *store) kind(err error) caslease.Kind {
+func (s *store) kind(err error) causes.Kind {
 	switch {
 	case causes.Is[*commitError](err):
-		return caslease.Unknown
+		return causes.Unknown
 	case number(err) != 0:
 		return s.settings.cause(number(err)).kind
 	case errors.Is(err, errChanged):
-		return caslease.Changed
+		return causes.Changed
 	case errors.Is(err, errEngine), errors.Is(err, locks.ErrUsage):
-		return caslease.Refused
+		return causes.Refused
 	case isNoKey(err):
-		return caslease.Denied
-	case errors.Is(err, errReadOnly), isTLS(err), causes.Unreachable(err), causes.Is[*net.DNSError](err) && !ended(err):
-		return caslease.Unreachable
+		return causes.Denied
+	case errors.Is(err, errReadOnly), isTLS(err), causes.NoConnection(err), causes.Is[*net.DNSError](err) && !ended(err):
+		return causes.Unreachable
 	case causes.Is[*connectError](err), errors.Is(err, driver.ErrBadConn):
-		return caslease.Unsent
+		return causes.Unsent
 	}
-	return caslease.Unknown
+	return causes.Unknown
 }
 
 // ended reports whether our own timeout or cancellation ended the request.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -26,24 +27,24 @@ func TestKinds(t *testing.T) {
 	server := func(number uint16) error { return &mysql.MySQLError{Number: number, Message: "m"} }
 	for _, tt := range []struct {
 		err  error
-		want caslease.Kind
+		want causes.Kind
 	}{
-		{server(1213), caslease.Changed},
-		{server(1205), caslease.Unsent},
-		{server(1317), caslease.Unsent},
-		{server(1142), caslease.Denied},
-		{&commitError{server(1213)}, caslease.Unknown},
-		{&commitError{server(1142)}, caslease.Unknown},
-		{&commitError{errReadOnly}, caslease.Unknown},
-		{&connectError{server(1040)}, caslease.Throttled},
-		{&connectError{context.DeadlineExceeded}, caslease.Unsent},
-		{&connectError{mysql.ErrInvalidConn}, caslease.Unsent},
-		{mysql.ErrInvalidConn, caslease.Unknown},
-		{driver.ErrBadConn, caslease.Unsent}, // the driver returns it only if nothing was sent
-		{context.DeadlineExceeded, caslease.Unknown},
-		{&net.OpError{Op: "dial", Err: os.ErrNotExist}, caslease.Unreachable},
-		{&net.OpError{Op: "read", Err: os.ErrNotExist}, caslease.Unknown},
-		{errors.New("?"), caslease.Unknown},
+		{server(1213), causes.Changed},
+		{server(1205), causes.Unsent},
+		{server(1317), causes.Unsent},
+		{server(1142), causes.Denied},
+		{&commitError{server(1213)}, causes.Unknown},
+		{&commitError{server(1142)}, causes.Unknown},
+		{&commitError{errReadOnly}, causes.Unknown},
+		{&connectError{server(1040)}, causes.Throttled},
+		{&connectError{context.DeadlineExceeded}, causes.Unsent},
+		{&connectError{mysql.ErrInvalidConn}, causes.Unsent},
+		{mysql.ErrInvalidConn, causes.Unknown},
+		{driver.ErrBadConn, causes.Unsent}, // the driver returns it only if nothing was sent
+		{context.DeadlineExceeded, causes.Unknown},
+		{&net.OpError{Op: "dial", Err: os.ErrNotExist}, causes.Unreachable},
+		{&net.OpError{Op: "read", Err: os.ErrNotExist}, causes.Unknown},
+		{errors.New("?"), causes.Unknown},
 	} {
 		if got := s.Fault(tt.err).Kind; got != tt.want {
 			t.Errorf("%v (%T) is of the kind %d; want %d", tt.err, tt.err, got, tt.want)
@@ -60,19 +61,19 @@ func TestLeastRights(t *testing.T) {
 	s := at(t, mysqltest.URLOf("runner", server.Addr()))
 	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, todo, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Denied).Hint, "to run: ")
+	_, todo, _ := strings.Cut(storetest.IsKind(t, s, err, causes.Denied).Hint, "to run: ")
 	create, grant, _ := strings.Cut(todo, "; ")
 	if !strings.HasPrefix(create, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
-	storetest.IsKind(t, s, err, caslease.Denied)
+	storetest.IsKind(t, s, err, causes.Denied)
 	server.Exec(grant)
 	c := storetest.Must(t)(s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"}))
 	c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{2}"}))
 	server.Exec("REVOKE DELETE ON leaderrun_locks FROM runner")
-	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
+	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), causes.Denied)
 }
 
 // findings checks one finding of a probe. If text is "", there must be none.
@@ -160,16 +161,16 @@ func TestCannotConnect(t *testing.T) {
 	server := mysqltest.Start(t)
 	server.Exec("CREATE USER locked IDENTIFIED BY 'right'", "GRANT ALL ON locks.* TO locked")
 	for address, want := range map[string]struct {
-		kind caslease.Kind
+		kind causes.Kind
 		hint string
 	}{
-		mysqltest.URLOf("locked:wrong", server.Addr()):          {caslease.Denied, "MYSQL_PWD"},
-		mysqltest.URLOf("nobody", server.Addr()):                {caslease.Denied, "MYSQL_PWD"},
-		strings.Replace(server.URL(), "/locks", "/none", 1):     {caslease.Refused, "CREATE DATABASE `none`"},
-		mysqltest.URLOf(mysqltest.User, "127.0.0.1:1"):          {caslease.Unreachable, "MYSQL_HOST"},
-		server.URL() + "?tls=true":                              {caslease.Unreachable, "tls=false"},
-		"mysql://root@/locks?socket=/no/such":                   {caslease.Unreachable, "MYSQL_HOST"},
-		mysqltest.URLOf("nobody", "127.0.0.1:1", server.Addr()): {caslease.Denied, "MYSQL_PWD"},
+		mysqltest.URLOf("locked:wrong", server.Addr()):          {causes.Denied, "MYSQL_PWD"},
+		mysqltest.URLOf("nobody", server.Addr()):                {causes.Denied, "MYSQL_PWD"},
+		strings.Replace(server.URL(), "/locks", "/none", 1):     {causes.Refused, "CREATE DATABASE `none`"},
+		mysqltest.URLOf(mysqltest.User, "127.0.0.1:1"):          {causes.Unreachable, "MYSQL_HOST"},
+		server.URL() + "?tls=true":                              {causes.Unreachable, "tls=false"},
+		"mysql://root@/locks?socket=/no/such":                   {causes.Unreachable, "MYSQL_HOST"},
+		mysqltest.URLOf("nobody", "127.0.0.1:1", server.Addr()): {causes.Denied, "MYSQL_PWD"},
 	} {
 		s := at(t, address)
 		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
@@ -194,15 +195,15 @@ func TestTLS(t *testing.T) {
 	ours, oursKey := ca.Issue("guest", realserver.Cert{Lasts: 2 * time.Hour})
 	for params, want := range map[string]struct {
 		user string
-		kind caslease.Kind // -1: there is no error
+		kind causes.Kind // -1: there is no error
 	}{
 		"":                          {mysqltest.User, -1},
 		"?tls=false":                {mysqltest.User, -1},
 		"?cacert=" + ca.CertFile:    {mysqltest.User, -1},
-		"?cacert=" + other.CertFile: {mysqltest.User, caslease.Unreachable},
-		"?servername=elsewhere&cacert=" + ca.CertFile: {mysqltest.User, caslease.Unreachable},
-		"?tls=true": {"guest", caslease.Unreachable}, // nobody knows the CA
-		"?tls=false&cert=" + ours + "&key=" + oursKey:                  {"guest", caslease.Denied},
+		"?cacert=" + other.CertFile: {mysqltest.User, causes.Unreachable},
+		"?servername=elsewhere&cacert=" + ca.CertFile: {mysqltest.User, causes.Unreachable},
+		"?tls=true": {"guest", causes.Unreachable}, // nobody knows the CA
+		"?tls=false&cert=" + ours + "&key=" + oursKey:                  {"guest", causes.Denied},
 		"?cacert=" + ca.CertFile + "&cert=" + ours + "&key=" + oursKey: {"guest", -1},
 	} {
 		s := at(t, mysqltest.URLOf(want.user, server.Addr())+params)

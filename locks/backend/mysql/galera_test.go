@@ -65,7 +65,7 @@ func TestGalera(t *testing.T) {
 					undone++
 				case causes.Is[*commitError](err):
 					collided++
-				case s.Fault(err).Kind != caslease.Changed:
+				case s.Fault(err).Kind != causes.Changed:
 					t.Error(err)
 				}
 				mu.Unlock()
@@ -86,7 +86,7 @@ func TestGalera(t *testing.T) {
 	nodes[1].Kill()
 	nodes[2].Until("SELECT variable_value = 'non-Primary' FROM information_schema.global_status WHERE variable_name = 'wsrep_cluster_status'")
 	_, err := stores[2].Read(ctx, jobs)
-	if f := stores[2].Fault(err); err == nil || f.Kind != caslease.Unreachable && f.Kind != caslease.Unsent || !strings.Contains(f.Hint, "lost the others") {
+	if f := stores[2].Fault(err); err == nil || f.Kind != causes.Unreachable && f.Kind != causes.Unsent || !strings.Contains(f.Hint, "lost the others") {
 		t.Errorf("a node alone: %v, %+v", err, f)
 	}
 }
@@ -110,7 +110,7 @@ func TestUndoneCommit(t *testing.T) {
 	read := s.settings.sql(readSQL, v)
 	text := s.settings.transaction(s.settings.sql(updateSQL, v)+"; "+read, read, time.Minute)
 	_, err = transact(ctx, c, strings.Replace(text, "COMMIT AND NO CHAIN NO RELEASE", "ROLLBACK", 1), false)
-	if storetest.IsKind(t, s, err, caslease.Unknown); !errors.Is(err, errUndone) {
+	if storetest.IsKind(t, s, err, causes.Unknown); !errors.Is(err, errUndone) {
 		t.Errorf("got %v", err)
 	}
 	if _, err = transact(ctx, c, text, false); err != nil {

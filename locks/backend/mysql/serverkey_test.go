@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/badserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -65,7 +66,7 @@ func TestServerKey(t *testing.T) {
 			st := newStore(s, 5*time.Second)
 			defer st.Close()
 			_, err = st.Read(storetest.Within(t, 20*time.Second), caslease.Key{Name: "x"})
-			if f := st.Fault(err); f.Kind != caslease.Denied || f.Hint != tt.hint {
+			if f := st.Fault(err); f.Kind != causes.Denied || f.Hint != tt.hint {
 				t.Errorf("%+v, from %v", f, err)
 			}
 			select {

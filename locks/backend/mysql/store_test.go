@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -80,7 +81,7 @@ func TestReadOnly(t *testing.T) {
 		storetest.Must(t)(alone.Read(ctx, jobs)) // opens a connection
 		old.Exec("SET GLOBAL read_only = 1")
 		for range 2 { // on this connection and on a new one
-			if f := storetest.IsKind(t, alone, request(alone), caslease.Unreachable); f.Hint != hintReplica {
+			if f := storetest.IsKind(t, alone, request(alone), causes.Unreachable); f.Hint != hintReplica {
 				t.Errorf("%s: %+v", name, f)
 			}
 		}
@@ -94,7 +95,7 @@ func TestReadOnly(t *testing.T) {
 	old.Exec("SET GLOBAL read_only = 1")
 	findings(t, s, "primary", "")
 	_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}"})
-	storetest.IsKind(t, s, err, caslease.Unreachable)
+	storetest.IsKind(t, s, err, causes.Unreachable)
 	storetest.Create(t, s, jobs)
 	next.Until("SELECT COUNT(*) = 1 FROM leaderrun_locks")
 }
@@ -110,7 +111,7 @@ func TestInnodbReadOnly(t *testing.T) {
 	reader.Start()
 	alone := at(t, reader.URL())
 	_, err := alone.Read(storetest.Within(t, realserver.Ready), jobs)
-	if f := storetest.IsKind(t, alone, err, caslease.Unreachable); f.Hint != hintReplica {
+	if f := storetest.IsKind(t, alone, err, causes.Unreachable); f.Hint != hintReplica {
 		t.Errorf("got %+v", f)
 	}
 	storetest.Create(t, at(t, mysqltest.URLOf(mysqltest.User, reader.Addr(), writer.Addr())), jobs)
@@ -130,7 +131,7 @@ func TestNoTableOnReplica(t *testing.T) {
 	_ = c.Close() // it is kept
 	server.Exec("SET GLOBAL read_only = 1")
 	_, err = s.Read(ctx, jobs)
-	storetest.IsKind(t, s, err, caslease.Unreachable)
+	storetest.IsKind(t, s, err, causes.Unreachable)
 }
 
 // TestAddresses checks that a name with several addresses leads to a server although the first
@@ -201,7 +202,7 @@ func TestEngine(t *testing.T) {
 	s := at(t, server.URL())
 	server.Exec(strings.Replace(s.settings.sql(tableSQL, nil), "InnoDB", "MyISAM", 1))
 	_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
-	_, fix, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Refused).Hint, ": ")
+	_, fix, _ := strings.Cut(storetest.IsKind(t, s, err, causes.Refused).Hint, ": ")
 	server.Exec(fix)
 	storetest.Create(t, s, jobs)
 }
@@ -213,7 +214,7 @@ func TestStatementReplication(t *testing.T) {
 	server := mysqltest.Start(t, "--log-bin", "--binlog-format=STATEMENT")
 	s := at(t, server.URL())
 	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, fix, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Refused).Hint, "leases: ")
+	_, fix, _ := strings.Cut(storetest.IsKind(t, s, err, causes.Refused).Hint, "leases: ")
 	server.Exec(fix)
 	storetest.Create(t, at(t, server.URL()), jobs)
 }
@@ -227,7 +228,7 @@ func TestRowLockedByOthers(t *testing.T) {
 	c := storetest.Create(t, s, jobs)
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	_, err := s.Swap(storetest.Within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
-	if storetest.IsKind(t, s, err, caslease.Unknown); !errors.Is(err, context.DeadlineExceeded) {
+	if storetest.IsKind(t, s, err, causes.Unknown); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))          // neither reads
@@ -241,7 +242,7 @@ func TestRowLockedByOthers(t *testing.T) {
 	}
 	free = server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	_, err = s.Swap(storetest.Within(t, 4900*time.Millisecond), jobs, c, caslease.Value{State: "{}"}) // the server gives up first
-	if f := storetest.IsKind(t, s, err, caslease.Unsent); f.Hint != hintLocked {
+	if f := storetest.IsKind(t, s, err, causes.Unsent); f.Hint != hintLocked {
 		t.Errorf("got %+v", f)
 	}
 	free()
@@ -257,7 +258,7 @@ func TestCommitWithoutAnswer(t *testing.T) {
 	c := storetest.Create(t, s, jobs)
 	server.Exec("SET GLOBAL rpl_semi_sync_master_enabled = ON")
 	_, err := s.Swap(storetest.Within(t, time.Second), jobs, c, caslease.Value{State: `{"n":2}`})
-	storetest.IsKind(t, s, err, caslease.Unknown)
+	storetest.IsKind(t, s, err, causes.Unknown)
 	server.Until(`SELECT state = '{"n":2}' FROM leaderrun_locks`)
 	server.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
 	if now := storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)); now.State != `{"n":2}` {
@@ -298,7 +299,7 @@ func TestSilentServer(t *testing.T) {
 	for _, cut := range []func(){proxy.CutReplies, proxy.CutAll} {
 		cut()
 		_, err := s.Swap(storetest.Within(t, 300*time.Millisecond), jobs, c, caslease.Value{State: "{}"})
-		if f := storetest.IsKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+		if f := storetest.IsKind(t, s, err, causes.Unknown); f.Text != "" || f.Hint != "" {
 			t.Errorf("no answer is reported as %+v", f)
 		}
 		proxy.Heal()
@@ -307,5 +308,5 @@ func TestSilentServer(t *testing.T) {
 	proxy.CutAll()
 	fresh := at(t, mysqltest.URLOf(mysqltest.User, proxy.Addr()))
 	_, err := fresh.Read(storetest.Within(t, 300*time.Millisecond), jobs)
-	storetest.IsKind(t, fresh, err, caslease.Unsent)
+	storetest.IsKind(t, fresh, err, causes.Unsent)
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // SQLSTATE codes of the server.
@@ -35,7 +34,7 @@ func state(err error) string {
 // A cause is a kind of error of the server.
 type cause struct {
 	state string // its SQLSTATE, or what its SQLSTATEs begin with
-	kind  caslease.Kind
+	kind  causes.Kind
 	hint  string
 }
 
@@ -53,29 +52,29 @@ const (
 // that is not listed certainly had no effect; a FATAL or PANIC may have had one.
 func (s *store) causes() []cause {
 	return []cause{
-		{"08", caslease.Unknown, ""},
-		{readOnly, caslease.Unreachable, hintStandby},
-		{"28", caslease.Denied, hintLogin},
-		{"3D000", caslease.Refused, "check the name of the database, in the URL's path or in PGDATABASE"},
-		{"3F000", caslease.Misnamed, "create it: CREATE SCHEMA " + quote(s.pool.settings.schema) + "; or name another with schema="},
-		{"40003", caslease.Unknown, ""},
-		{"40", caslease.Changed, ""}, // somebody else was writing: read again
-		{"42501", caslease.Denied, "ask the owner of the database to run: " + s.pool.settings.setup()},
-		{"42703", caslease.Refused, s.hintTable()}, {"42804", caslease.Refused, s.hintTable()}, {"42883", caslease.Refused, s.hintTable()},
-		{"428C9", caslease.Refused, s.hintTable()},
-		{"42", caslease.Refused, ""},
-		{"53100", caslease.Unsent, "the server's disk is full"},
-		{"53300", caslease.Throttled, "the server accepts no more connections: see its max_connections, and CONNECTION LIMIT of the role and the database"},
-		{"57014", caslease.Unsent, "the server cancelled the statement: by statement_timeout, or because somebody else kept the row or the table locked, as VACUUM FULL does"},
-		{"57P03", caslease.Unsent, ""}, // the server is starting
-		{"57P", caslease.Unknown, ""},
-		{"22", caslease.Refused, ""}, {"0A", caslease.Refused, ""},
+		{"08", causes.Unknown, ""},
+		{readOnly, causes.Unreachable, hintStandby},
+		{"28", causes.Denied, hintLogin},
+		{"3D000", causes.Refused, "check the name of the database, in the URL's path or in PGDATABASE"},
+		{"3F000", causes.Misnamed, "create it: CREATE SCHEMA " + quote(s.pool.settings.schema) + "; or name another with schema="},
+		{"40003", causes.Unknown, ""},
+		{"40", causes.Changed, ""}, // somebody else was writing: read again
+		{"42501", causes.Denied, "ask the owner of the database to run: " + s.pool.settings.setup()},
+		{"42703", causes.Refused, s.hintTable()}, {"42804", causes.Refused, s.hintTable()}, {"42883", causes.Refused, s.hintTable()},
+		{"428C9", causes.Refused, s.hintTable()},
+		{"42", causes.Refused, ""},
+		{"53100", causes.Unsent, "the server's disk is full"},
+		{"53300", causes.Throttled, "the server accepts no more connections: see its max_connections, and CONNECTION LIMIT of the role and the database"},
+		{"57014", causes.Unsent, "the server cancelled the statement: by statement_timeout, or because somebody else kept the row or the table locked, as VACUUM FULL does"},
+		{"57P03", causes.Unsent, ""}, // the server is starting
+		{"57P", causes.Unknown, ""},
+		{"22", causes.Refused, ""}, {"0A", causes.Refused, ""},
 	}
 }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault {
-	f := caslease.Fault{Kind: s.kind(err), Text: text(err)}
+func (s *store) Fault(err error) causes.Fault {
+	f := causes.Fault{Kind: s.kind(err), Text: text(err)}
 	e, server := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case server && causes.Is[*pgconn.ConnectError](err) && strings.HasPrefix(e.Code, "42"):
@@ -92,7 +91,7 @@ func (s *store) Fault(err error) caslease.Fault {
 		f.Hint = hintTLS
 	case errors.Is(err, errUnread):
 		f.Hint = "check the files of certificates, passwords and services that the settings name"
-	case f.Kind == caslease.Unreachable:
+	case f.Kind == causes.Unreachable:
 		f.Hint = hintAddress
 	}
 	return f
@@ -109,30 +108,30 @@ func (s *store) cause(state string) cause {
 			return c
 		}
 	}
-	return cause{kind: caslease.Unsent}
+	return cause{kind: causes.Unsent}
 }
 
-func (s *store) kind(err error) caslease.Kind {
+func (s *store) kind(err error) causes.Kind {
 	connecting := causes.Is[*pgconn.ConnectError](err) // nothing of the request was sent
 	e, server := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case errors.Is(err, errChanged):
-		return caslease.Changed
+		return causes.Changed
 	case errors.Is(err, locks.ErrUsage):
-		return caslease.Refused
+		return causes.Refused
 	case server && !connecting && e.SeverityUnlocalized != "ERROR":
-		return caslease.Unknown
+		return causes.Unknown
 	case server:
-		if kind := s.cause(e.Code).kind; kind != caslease.Unknown || !connecting {
+		if kind := s.cause(e.Code).kind; kind != causes.Unknown || !connecting {
 			return kind
 		}
-		return caslease.Unsent
+		return causes.Unsent
 	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(last(err)), unreachable(last(err)) && !ended(last(err)):
-		return caslease.Unreachable
+		return causes.Unreachable
 	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed), errors.Is(err, errUnread):
-		return caslease.Unsent
+		return causes.Unsent
 	}
-	return caslease.Unknown
+	return causes.Unknown
 }
 
 // several are errors that were joined.
@@ -155,7 +154,7 @@ func last(err error) error {
 }
 
 // unreachable reports whether no connection could be made.
-func unreachable(err error) bool { return causes.Unreachable(err) || causes.Is[*net.DNSError](err) }
+func unreachable(err error) bool { return causes.NoConnection(err) || causes.Is[*net.DNSError](err) }
 
 // ended reports whether our own timeout or cancellation ended the request.
 func ended(err error) bool { return pgconn.Timeout(err) || errors.Is(err, context.Canceled) }

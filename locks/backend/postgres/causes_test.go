@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -28,30 +29,30 @@ func TestKinds(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		err  error
-		want caslease.Kind
+		want causes.Kind
 	}{
-		{condition("ERROR", "40001"), caslease.Changed},
-		{condition("ERROR", "40P01"), caslease.Changed},
-		{condition("ERROR", "40003"), caslease.Unknown},
-		{condition("ERROR", "53100"), caslease.Unsent},
-		{condition("ERROR", "53300"), caslease.Throttled},
-		{condition("ERROR", "57014"), caslease.Unsent},
-		{condition("ERROR", "25006"), caslease.Unreachable},
-		{condition("ERROR", "42501"), caslease.Denied},
-		{condition("ERROR", "42703"), caslease.Refused},
-		{condition("ERROR", "22P05"), caslease.Refused},
-		{condition("ERROR", "XX000"), caslease.Unsent},
-		{condition("ERROR", "08006"), caslease.Unknown},
-		{condition("FATAL", "57P01"), caslease.Unknown}, // the write may have taken effect before
-		{condition("FATAL", "53100"), caslease.Unknown},
-		{condition("PANIC", "53100"), caslease.Unknown},
-		{errors.New("unexpected EOF"), caslease.Unknown},
-		{context.DeadlineExceeded, caslease.Unknown},
-		{&warnedError{"w"}, caslease.Unknown},
-		{errStandby, caslease.Unreachable},
-		{errPooled, caslease.Refused},
-		{&net.OpError{Op: "dial", Err: os.ErrNotExist}, caslease.Unreachable},
-		{&net.OpError{Op: "read", Err: os.ErrNotExist}, caslease.Unknown},
+		{condition("ERROR", "40001"), causes.Changed},
+		{condition("ERROR", "40P01"), causes.Changed},
+		{condition("ERROR", "40003"), causes.Unknown},
+		{condition("ERROR", "53100"), causes.Unsent},
+		{condition("ERROR", "53300"), causes.Throttled},
+		{condition("ERROR", "57014"), causes.Unsent},
+		{condition("ERROR", "25006"), causes.Unreachable},
+		{condition("ERROR", "42501"), causes.Denied},
+		{condition("ERROR", "42703"), causes.Refused},
+		{condition("ERROR", "22P05"), causes.Refused},
+		{condition("ERROR", "XX000"), causes.Unsent},
+		{condition("ERROR", "08006"), causes.Unknown},
+		{condition("FATAL", "57P01"), causes.Unknown}, // the write may have taken effect before
+		{condition("FATAL", "53100"), causes.Unknown},
+		{condition("PANIC", "53100"), causes.Unknown},
+		{errors.New("unexpected EOF"), causes.Unknown},
+		{context.DeadlineExceeded, causes.Unknown},
+		{&warnedError{"w"}, causes.Unknown},
+		{errStandby, causes.Unreachable},
+		{errPooled, causes.Refused},
+		{&net.OpError{Op: "dial", Err: os.ErrNotExist}, causes.Unreachable},
+		{&net.OpError{Op: "read", Err: os.ErrNotExist}, causes.Unknown},
 	} {
 		if got := s.Fault(tt.err).Kind; got != tt.want {
 			t.Errorf("%v (%T) is of the kind %d; want %d", tt.err, tt.err, got, tt.want)
@@ -68,14 +69,14 @@ func TestLeastRights(t *testing.T) {
 	s := openStore(t, server.URLAs("runner")+"&schema=ops")
 	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	_, todo, _ := strings.Cut(storetest.IsKind(t, s, err, caslease.Denied).Hint, "to run: ")
+	_, todo, _ := strings.Cut(storetest.IsKind(t, s, err, causes.Denied).Hint, "to run: ")
 	if !strings.HasPrefix(todo, "CREATE TABLE") {
 		t.Fatalf("the hint is %q", todo)
 	}
 	create, grants, _ := strings.Cut(todo, "; ")
 	server.Exec(create)
 	_, err = s.Read(ctx, jobs)
-	storetest.IsKind(t, s, err, caslease.Denied)
+	storetest.IsKind(t, s, err, causes.Denied)
 	for grant := range strings.SplitSeq(grants, "; ") {
 		server.Exec(grant)
 	}
@@ -86,7 +87,7 @@ func TestLeastRights(t *testing.T) {
 	server.Exec("ALTER TABLE ops.leaderrun_locks SET LOGGED")
 	findings(t, s, "fsync", locks.LevelOK, "fsync is on")
 	server.Exec("REVOKE DELETE ON ops.leaderrun_locks FROM runner")
-	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), caslease.Denied)
+	storetest.IsKind(t, s, s.Delete(ctx, jobs, c), causes.Denied)
 }
 
 // probe asks the servers once.
@@ -125,19 +126,19 @@ func TestCannotConnect(t *testing.T) {
 	server.Exec("CREATE ROLE locked LOGIN PASSWORD 'right'", "CREATE ROLE banned LOGIN", "CREATE ROLE full LOGIN CONNECTION LIMIT 0",
 		"CREATE ROLE reader LOGIN", "ALTER ROLE reader SET default_transaction_read_only = on")
 	for address, want := range map[string]struct {
-		kind caslease.Kind
+		kind causes.Kind
 		hint string
 	}{
-		server.URLAs("locked:wrong"):                                           {caslease.Denied, "PGPASSWORD"},
-		strings.Replace(server.URLAs("locked:wrong"), "disable", "prefer", 1):  {caslease.Denied, "PGPASSWORD"}, // the server also refuses TLS
-		server.URLAs("banned"):                                                 {caslease.Denied, "pg_hba.conf"},
-		server.URL() + "&options=-c%20nosuch%3D1":                              {caslease.Refused, "what options="}, // SQLSTATE 42704
-		server.URLAs("nobody"):                                                 {caslease.Denied, "PGUSER"},
-		server.URLAs("full"):                                                   {caslease.Throttled, "CONNECTION LIMIT"},
-		server.URLAs("reader"):                                                 {caslease.Unreachable, "accepts writes"},
-		strings.Replace(server.URL(), "/postgres", "/none", 1):                 {caslease.Refused, "name of the database"},
-		strings.Replace(server.URL(), server.Addr(), "127.0.0.1:1", 1):         {caslease.Unreachable, "PGHOST"},
-		strings.Replace(server.URL(), "sslmode=disable", "sslmode=require", 1): {caslease.Unreachable, "sslmode"},
+		server.URLAs("locked:wrong"):                                           {causes.Denied, "PGPASSWORD"},
+		strings.Replace(server.URLAs("locked:wrong"), "disable", "prefer", 1):  {causes.Denied, "PGPASSWORD"}, // the server also refuses TLS
+		server.URLAs("banned"):                                                 {causes.Denied, "pg_hba.conf"},
+		server.URL() + "&options=-c%20nosuch%3D1":                              {causes.Refused, "what options="}, // SQLSTATE 42704
+		server.URLAs("nobody"):                                                 {causes.Denied, "PGUSER"},
+		server.URLAs("full"):                                                   {causes.Throttled, "CONNECTION LIMIT"},
+		server.URLAs("reader"):                                                 {causes.Unreachable, "accepts writes"},
+		strings.Replace(server.URL(), "/postgres", "/none", 1):                 {causes.Refused, "name of the database"},
+		strings.Replace(server.URL(), server.Addr(), "127.0.0.1:1", 1):         {causes.Unreachable, "PGHOST"},
+		strings.Replace(server.URL(), "sslmode=disable", "sslmode=require", 1): {causes.Unreachable, "sslmode"},
 	} {
 		s := openStore(t, address)
 		_, err := s.Read(storetest.Within(t, realserver.Ready), jobs)
@@ -147,7 +148,7 @@ func TestCannotConnect(t *testing.T) {
 	}
 	s := openStore(t, server.URL()+"&schema=none")
 	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	if f := storetest.IsKind(t, s, err, caslease.Misnamed); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
+	if f := storetest.IsKind(t, s, err, causes.Misnamed); !strings.Contains(f.Hint, `CREATE SCHEMA "none"`) {
 		t.Errorf("without the schema: %+v", f)
 	}
 	storetest.Must(t)(openStore(t, server.URLAs("locked:right")).Read(storetest.Within(t, realserver.Ready), jobs))
@@ -155,7 +156,7 @@ func TestCannotConnect(t *testing.T) {
 	storetest.Create(t, s, jobs)
 	server.Exec("ALTER TABLE leaderrun_locks RENAME COLUMN text TO txt")
 	_, err = s.Read(storetest.Within(t, realserver.Ready), jobs)
-	if f := storetest.IsKind(t, s, err, caslease.Refused); f.Hint != s.hintTable() {
+	if f := storetest.IsKind(t, s, err, causes.Refused); f.Hint != s.hintTable() {
 		t.Errorf("with another table: %+v", f)
 	}
 }
@@ -192,12 +193,12 @@ func TestEndedMidway(t *testing.T) {
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	for _, tt := range []struct {
 		set, how string // the setting that ends the write, or the function
-		want     caslease.Kind
+		want     causes.Kind
 	}{
-		{"", "pg_cancel_backend(pid)", caslease.Unsent},
-		{"", "pg_terminate_backend(pid)", caslease.Unknown},
-		{"lock_timeout = '1ms'", "", caslease.Unsent},
-		{"default_transaction_read_only = on", "", caslease.Unreachable},
+		{"", "pg_cancel_backend(pid)", causes.Unsent},
+		{"", "pg_terminate_backend(pid)", causes.Unknown},
+		{"lock_timeout = '1ms'", "", causes.Unsent},
+		{"default_transaction_read_only = on", "", causes.Unreachable},
 	} {
 		if setting, value, ok := strings.Cut(tt.set, " = "); ok {
 			storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs)) // on the existing connection
@@ -239,7 +240,7 @@ func TestSerializable(t *testing.T) {
 				if err == nil {
 					at, err = s.Swap(t.Context(), jobs, at, caslease.Value{State: "{}"})
 				}
-				if err != nil && s.Fault(err).Kind != caslease.Changed {
+				if err != nil && s.Fault(err).Kind != causes.Changed {
 					t.Error(err)
 					return
 				}
@@ -271,7 +272,7 @@ func TestDiskFull(t *testing.T) {
 	s := openStore(t, server.URL()+"&options=-c%20default_tablespace%3Dsmall")
 	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	if f := storetest.IsKind(t, s, err, caslease.Unsent); !strings.Contains(f.Hint, "disk is full") {
+	if f := storetest.IsKind(t, s, err, causes.Unsent); !strings.Contains(f.Hint, "disk is full") {
 		t.Errorf("got %+v", f)
 	}
 	free()
@@ -287,7 +288,7 @@ func TestFailover(t *testing.T) {
 	ctx := storetest.Within(t, realserver.Ready)
 	alone := openStore(t, standby.URL())
 	_, err := alone.Read(ctx, jobs)
-	if f := storetest.IsKind(t, alone, err, caslease.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
+	if f := storetest.IsKind(t, alone, err, causes.Unreachable); f.Hint != hintStandby || f.Text != errStandby.Error() {
 		t.Errorf("a standby: %+v", f)
 	}
 	s := openStore(t, strings.Replace(server.URL(), server.Addr(), standby.Addr()+","+server.Addr(), 1))
@@ -310,7 +311,7 @@ func TestFailover(t *testing.T) {
 		t.Errorf("after a failover the cell is %+v; it was %+v", after, c)
 	}
 	_, err = s.Swap(ctx, jobs, after, caslease.Value{State: "{}", MinAge: time.Microsecond})
-	storetest.IsKind(t, s, err, caslease.Changed)
+	storetest.IsKind(t, s, err, causes.Changed)
 	if c = storetest.Must(t)(s.Swap(ctx, jobs, after, caslease.Value{State: "{}"})); c.Floor <= after.Floor {
 		t.Errorf("the version fell from %d to %d", after.Floor, c.Floor)
 	}
@@ -355,7 +356,7 @@ func TestSwitchedToStandby(t *testing.T) {
 		drop(t, s)
 		s.pool.put(c)
 		_, err = s.Read(ctx, jobs)
-		storetest.IsKind(t, s, err, caslease.Unreachable)
+		storetest.IsKind(t, s, err, causes.Unreachable)
 		storetest.Must(t)(s.Read(ctx, jobs))
 	}
 }
@@ -410,7 +411,7 @@ func TestDemoted(t *testing.T) {
 	old.Exec("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
 	old.Until("SELECT current_setting('default_transaction_read_only') = 'on'")
 	_, err := s.Swap(storetest.Within(t, realserver.Ready), jobs, c, caslease.Value{State: "{}"})
-	storetest.IsKind(t, s, err, caslease.Unreachable)
+	storetest.IsKind(t, s, err, causes.Unreachable)
 	storetest.Create(t, s, jobs)
 	if rows := next.Exec("SELECT name FROM leaderrun_locks"); len(rows) != 1 {
 		t.Errorf("the new primary has %v", rows)
@@ -468,7 +469,7 @@ func TestTLS(t *testing.T) {
 				_, err := s.pool.connect(storetest.Within(t, realserver.Ready), s.pool.settings.hosts, func(context.Context, *conn) error { return nil })
 				return err
 			}
-			storetest.IsKind(t, s, connects(nil), caslease.Unsent)
+			storetest.IsKind(t, s, connects(nil), causes.Unsent)
 			if err := connects(whole); err != nil {
 				t.Errorf("with the whole file: %v", err)
 			}

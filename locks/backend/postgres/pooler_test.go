@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -64,9 +65,9 @@ func TestPooler(t *testing.T) {
 		c = storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}"}))
 	}
 	_, err := stores[0].Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
-	storetest.IsKind(t, stores[0], err, caslease.Changed)
+	storetest.IsKind(t, stores[0], err, causes.Changed)
 	_, err = stores[0].Watch(ctx, "jobs")
-	storetest.IsKind(t, stores[0], err, caslease.Refused)
+	storetest.IsKind(t, stores[0], err, causes.Refused)
 	if rows := server.Exec("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"); rows[0][0] != "0" {
 		t.Error("a shared connection listens")
 	}

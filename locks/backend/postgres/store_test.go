@@ -13,6 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/rows/rowstest"
@@ -96,7 +97,7 @@ func TestCancelledWaitForStandby(t *testing.T) {
 		}
 	}()
 	server.Until("SELECT count(pg_cancel_backend(pid)) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-	f := storetest.IsKind(t, s, <-written, caslease.Unknown)
+	f := storetest.IsKind(t, s, <-written, causes.Unknown)
 	if f.Hint != hintWarned {
 		t.Errorf("the hint is %q", f.Hint)
 	}
@@ -190,7 +191,7 @@ func TestWatch(t *testing.T) {
 	<-all
 	c = storetest.Must(t)(holder.Swap(ctx, jobs, c, caslease.Value{State: "{}", Silent: true}))
 	_, err = holder.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: `{"n":1}`}) // it loses
-	storetest.IsKind(t, holder, err, caslease.Changed)
+	storetest.IsKind(t, holder, err, causes.Changed)
 	storetest.Must(t)(waiter.Read(ctx, jobs)) // notifications sent before its answer have now arrived
 	select {
 	case <-one:
@@ -226,7 +227,7 @@ func TestRowLockedByOthers(t *testing.T) {
 	c := storetest.Create(t, s, jobs)
 	free := server.Hold("SELECT * FROM leaderrun_locks FOR UPDATE")
 	_, err := s.Swap(storetest.Within(t, 5*time.Second), jobs, c, caslease.Value{State: "{}"}) // the server gives up first
-	storetest.IsKind(t, s, err, caslease.Unsent)
+	storetest.IsKind(t, s, err, causes.Unsent)
 	start := time.Now()
 	server.Until("SELECT count(*) = 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
 	if took := time.Since(start); took > realserver.Ready/2 {
@@ -251,7 +252,7 @@ func TestSilentServer(t *testing.T) {
 	server.Pause()
 	defer server.Resume()
 	_, err = s.Read(storetest.Within(t, 300*time.Millisecond), jobs)
-	if f := storetest.IsKind(t, s, err, caslease.Unknown); f.Text != "" || f.Hint != "" {
+	if f := storetest.IsKind(t, s, err, causes.Unknown); f.Text != "" || f.Hint != "" {
 		t.Errorf("no answer is reported as %+v", f)
 	}
 	start := time.Now()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
-	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // tally counts the voters that have done what was asked, that are not bound as the asker says, and
@@ -146,9 +145,6 @@ func (l *Lock) Ask(ctx context.Context, token uint64, text []byte) error {
 	return nil
 }
 
-// Asked implements [locks.Asker].
-func (l *Lock) Asked() <-chan []byte { return l.asked }
-
 // maxFetched is how many requests a holder remembers.
 const maxFetched = 64
 
@@ -168,7 +164,7 @@ func (l *Lock) fetch(id string) {
 		call := &wire.Call{Group: l.settings.group, Space: l.settings.space, Lock: l.o.Name, Fetch: id}
 		for _, result := range client.CallAll(ctx, call) {
 			if reply := result.Reply; reply != nil && reply.Request != nil && reply.Request.ID == id && reply.Request.Token == token {
-				l.deliver([]byte(reply.Request.Text))
+				l.Deliver(id, []byte(reply.Request.Text))
 				return
 			}
 		}
@@ -176,13 +172,6 @@ func (l *Lock) fetch(id string) {
 		defer l.mu.Unlock()
 		l.fetched = slices.DeleteFunc(l.fetched, func(other string) bool { return other == id })
 	})
-}
-
-// deliver delivers a request, instead of one that was not received yet.
-func (l *Lock) deliver(text []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	workers.Replace(l.asked, text)
 }
 
 var (

@@ -5,7 +5,6 @@ import (
 	crand "crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/url"
@@ -20,12 +19,14 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/candidate"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/wire"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A Lock is a handle on one lock: a candidate, which never votes. It implements [locks.Lock].
 type Lock struct {
 	*candidate.Lock
+	*handle.Inbox
 	settings *settings
 	o        locks.Options
 	net      wire.Net
@@ -41,9 +42,8 @@ type Lock struct {
 	others   map[string]struct{} // lists of other groups
 	echoed   func(votes.Term)    // takes acknowledgements; see echo
 
-	asked   chan []byte // has room for one
-	fetched []string    // the last requests
-	writes  uint64      // of the record
+	fetched []string // the last requests
+	writes  uint64   // of the record
 }
 
 // Open returns a handle. It implements [locks.Opener]: it sends nothing.
@@ -56,10 +56,7 @@ func open(u *url.URL, o locks.Options, n wire.Net) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	l := &Lock{settings: s, o: o, net: n, workers: workers.New(), label: *wire.NewLabel(o), others: map[string]struct{}{}, asked: make(chan []byte, 1)}
+	l := &Lock{settings: s, o: o, net: n, workers: workers.New(), label: *wire.NewLabel(o), others: map[string]struct{}{}, Inbox: handle.NewInbox()}
 	o.TTL = min(o.TTL, s.group.Longest)
 	l.Lock, err = candidate.New(candidate.Config{ID: crand.Text(), Group: s.group, Network: l, Leader: l.met, Turn: l.turn, Foreign: l.foreign, Again: l.again}, o)
 	return l, err

@@ -15,7 +15,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/kit/proxy"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // A credentialsError says that there are no usable credentials.
@@ -40,36 +39,36 @@ const (
 )
 
 // known returns all causes in order: the first that matches an error counts.
-func (s *store) known() []caslease.Cause {
-	return []caslease.Cause{
-		{Is: causes.Is[*credentialsError], Kind: caslease.Denied, Hint: hintLogin},
-		{Is: causes.Is[*searchError], Kind: caslease.Unsent, Text: "no credentials were found in time: the machine's metadata server does not answer", Hint: hintLogin},
-		{Is: tokenRefused, Kind: caslease.Denied, Text: "the credentials were not accepted, or have expired", Hint: hintLogin},
-		{Is: causes.Is[*tokenError], Kind: caslease.Unsent},
-		{Is: func(err error) bool { return errors.Is(err, errChanged) }, Kind: caslease.Changed},
-		{Is: like(codes.Unavailable, "first record does not look like a TLS handshake"), Kind: caslease.Unreachable, Hint: "the server does not speak TLS; write http:// if it is an emulator"},
-		{Is: like(codes.Unavailable, "x509: certificate signed by unknown authority"), Kind: caslease.Unreachable, Hint: "name a file with the CA in SSL_CERT_FILE"},
-		{Is: unreachable, Kind: caslease.Unreachable, Hint: hintHost},
-		{Is: aborted, Kind: caslease.Changed}, // others were writing until the time was up: read again
-		{Is: like(codes.AlreadyExists, ""), Kind: caslease.Changed},
-		{Is: noSession, Kind: caslease.Unsent},
-		{Is: like(codes.NotFound, "Database not found"), Kind: caslease.Refused, Hint: "check its name, or ask its owner to create it; leaderrun does not"},
-		{Is: like(codes.NotFound, "Instance not found"), Kind: caslease.Refused, Hint: "check the names of the project and the instance"},
-		{Is: noTable, Kind: caslease.Refused, Hint: "ask the owner of the database to run: " + s.tableSQL()},
-		{Is: like(codes.InvalidArgument, ""), Kind: caslease.Refused, Hint: "the table may differ from what leaderrun needs: " + s.tableSQL()},
-		{Is: like(codes.PermissionDenied, ""), Kind: caslease.Denied, Hint: hintRole},
-		{Is: like(codes.Unauthenticated, ""), Kind: caslease.Denied, Hint: hintLogin},
-		{Is: like(codes.ResourceExhausted, ""), Kind: caslease.Throttled, Hint: "the instance is overloaded, or a quota of the project is used up"},
-		{Is: like(codes.FailedPrecondition, ""), Kind: caslease.Refused},
-		{Is: like(codes.OutOfRange, ""), Kind: caslease.Refused},
-		{Is: like(codes.Unimplemented, ""), Kind: caslease.Refused, Hint: "this is not Spanner, or an emulator that lacks what leaderrun needs"},
-		{Is: like(codes.NotFound, ""), Kind: caslease.Refused},
+func (s *store) known() []causes.Cause {
+	return []causes.Cause{
+		{Is: causes.Is[*credentialsError], Kind: causes.Denied, Hint: hintLogin},
+		{Is: causes.Is[*searchError], Kind: causes.Unsent, Text: "no credentials were found in time: the machine's metadata server does not answer", Hint: hintLogin},
+		{Is: tokenRefused, Kind: causes.Denied, Text: "the credentials were not accepted, or have expired", Hint: hintLogin},
+		{Is: causes.Is[*tokenError], Kind: causes.Unsent},
+		{Is: func(err error) bool { return errors.Is(err, errChanged) }, Kind: causes.Changed},
+		{Is: like(codes.Unavailable, "first record does not look like a TLS handshake"), Kind: causes.Unreachable, Hint: "the server does not speak TLS; write http:// if it is an emulator"},
+		{Is: like(codes.Unavailable, "x509: certificate signed by unknown authority"), Kind: causes.Unreachable, Hint: "name a file with the CA in SSL_CERT_FILE"},
+		{Is: unreachable, Kind: causes.Unreachable, Hint: hintHost},
+		{Is: aborted, Kind: causes.Changed}, // others were writing until the time was up: read again
+		{Is: like(codes.AlreadyExists, ""), Kind: causes.Changed},
+		{Is: noSession, Kind: causes.Unsent},
+		{Is: like(codes.NotFound, "Database not found"), Kind: causes.Refused, Hint: "check its name, or ask its owner to create it; leaderrun does not"},
+		{Is: like(codes.NotFound, "Instance not found"), Kind: causes.Refused, Hint: "check the names of the project and the instance"},
+		{Is: noTable, Kind: causes.Refused, Hint: "ask the owner of the database to run: " + s.tableSQL()},
+		{Is: like(codes.InvalidArgument, ""), Kind: causes.Refused, Hint: "the table may differ from what leaderrun needs: " + s.tableSQL()},
+		{Is: like(codes.PermissionDenied, ""), Kind: causes.Denied, Hint: hintRole},
+		{Is: like(codes.Unauthenticated, ""), Kind: causes.Denied, Hint: hintLogin},
+		{Is: like(codes.ResourceExhausted, ""), Kind: causes.Throttled, Hint: "the instance is overloaded, or a quota of the project is used up"},
+		{Is: like(codes.FailedPrecondition, ""), Kind: causes.Refused},
+		{Is: like(codes.OutOfRange, ""), Kind: causes.Refused},
+		{Is: like(codes.Unimplemented, ""), Kind: causes.Refused, Hint: "this is not Spanner, or an emulator that lacks what leaderrun needs"},
+		{Is: like(codes.NotFound, ""), Kind: causes.Refused},
 	}
 }
 
 // Fault implements [caslease.Store].
-func (s *store) Fault(err error) caslease.Fault {
-	f := caslease.FaultOf(err, s.known(), plain)
+func (s *store) Fault(err error) causes.Fault {
+	f := causes.Of(err, plain(err), s.known(), causes.IsContext(err))
 	if unreachable(err) {
 		f.Hint = proxy.GRPC(f.Hint, s.client.settings.service())
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -113,16 +114,16 @@ func TestCredentials(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(t.TempDir(), "none"))
 	s, err := read()
-	isKind(t, s, err, caslease.Denied, "gcloud auth")
+	isKind(t, s, err, causes.Denied, "gcloud auth")
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", keyFile(t, tokens.URL))
 	s, err = read()
-	isKind(t, s, err, caslease.Denied, "gcloud auth")
+	isKind(t, s, err, causes.Denied, "gcloud auth")
 	code = http.StatusServiceUnavailable
 	_, err = read()
-	isKind(t, s, err, caslease.Unsent, "")
+	isKind(t, s, err, causes.Unsent, "")
 	answer, code = `{"access_token":"opensesame","token_type":"Bearer","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","expires_in":3600}`, http.StatusOK
 	s, err = read()
-	isKind(t, s, err, caslease.Unreachable, "SSL_CERT_FILE")
+	isKind(t, s, err, causes.Unreachable, "SSL_CERT_FILE")
 }
 
 // keyFile writes credentials that are exchanged for tokens at an address.
@@ -144,5 +145,5 @@ func TestSearchTakesTooLong(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Read(ctx, jobs)
-	isKind(t, s, err, caslease.Unsent, "gcloud auth")
+	isKind(t, s, err, causes.Unsent, "gcloud auth")
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
@@ -47,7 +48,7 @@ func front(t *testing.T, s *spannertest.Server, f func(*spannertest.Call) ([]byt
 }
 
 // isKind checks the kind of an error, its hint, and that its text is one line.
-func isKind(t *testing.T, s *store, err error, want caslease.Kind, hint string) {
+func isKind(t *testing.T, s *store, err error, want causes.Kind, hint string) {
 	t.Helper()
 	if f := storetest.IsKind(t, s, err, want); !strings.Contains(f.Hint, hint) || strings.ContainsAny(f.Text, "\n") {
 		t.Errorf("%v is %+v; want a hint with %q, and one line", err, f, hint)
@@ -70,7 +71,7 @@ func TestVersionsNeverComeAgain(t *testing.T) {
 		t.Errorf("after the token %d, the new cell is %+v", old.Floor, made)
 	}
 	_, err := s.Swap(ctx, jobs, old, caslease.Value{State: "{}"})
-	isKind(t, s, err, caslease.Changed, "")
+	isKind(t, s, err, causes.Changed, "")
 }
 
 // TestMinAge checks that the transaction that takes a lock over compares the age of the last
@@ -84,12 +85,12 @@ func TestMinAge(t *testing.T) {
 		ctx := storetest.Within(t, realserver.Ready)
 		c := storetest.Create(t, s, jobs)
 		_, err := s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: time.Hour})
-		isKind(t, s, err, caslease.Changed, "")
+		isKind(t, s, err, causes.Changed, "")
 		d.Exec("UPDATE leaderrun_locks SET updated = '2001-01-01T00:00:00Z', created = '2001-01-01T00:00:00Z' WHERE true")
 		c = storetest.Must(t)(s.Read(ctx, jobs))
 		age := c.Date.Sub(c.Updated)
 		_, err = s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: age + 2*realserver.Ready})
-		isKind(t, s, err, caslease.Changed, "")
+		isKind(t, s, err, causes.Changed, "")
 		storetest.Must(t)(s.Swap(ctx, jobs, c, caslease.Value{State: "{}", MinAge: age}))
 	}
 }
@@ -100,9 +101,9 @@ func TestNothingIsRepeated(t *testing.T) {
 	t.Parallel()
 	server := spannertest.Start(t)
 	d := server.New(false)
-	for code, want := range map[codes.Code]caslease.Kind{
-		codes.Unavailable: caslease.Unknown, codes.Unknown: caslease.Unknown, codes.Internal: caslease.Unknown, codes.DeadlineExceeded: caslease.Unknown,
-		codes.ResourceExhausted: caslease.Throttled, codes.PermissionDenied: caslease.Denied, codes.Unauthenticated: caslease.Denied,
+	for code, want := range map[codes.Code]causes.Kind{
+		codes.Unavailable: causes.Unknown, codes.Unknown: causes.Unknown, codes.Internal: causes.Unknown, codes.DeadlineExceeded: causes.Unknown,
+		codes.ResourceExhausted: causes.Throttled, codes.PermissionDenied: causes.Denied, codes.Unauthenticated: causes.Denied,
 	} {
 		for _, method := range []string{"ExecuteSql", "Commit"} {
 			var failing atomic.Bool
@@ -112,7 +113,7 @@ func TestNothingIsRepeated(t *testing.T) {
 					return c.Pass()
 				}
 				sent.Add(1)
-				if want == caslease.Unknown {
+				if want == causes.Unknown {
 					_, _ = c.Pass() // it takes effect, and the answer is lost
 				}
 				return nil, status.Error(code, "injected")
@@ -127,7 +128,7 @@ func TestNothingIsRepeated(t *testing.T) {
 			}
 			failing.Store(false)
 			after := storetest.Must(t)(s.Read(ctx, jobs))
-			if committed := method == "Commit" && want == caslease.Unknown; (after.Version != before.Version) != committed {
+			if committed := method == "Commit" && want == causes.Unknown; (after.Version != before.Version) != committed {
 				t.Errorf("%s: after %v the cell is %+v; it was %+v", method, code, after, before)
 			}
 		}
@@ -151,12 +152,12 @@ func TestEndsMidway(t *testing.T) {
 	s := at(t, server.New(false), proxy.Addr())
 	ctx := storetest.Within(t, realserver.Ready)
 	_, err := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
-	isKind(t, s, err, caslease.Unknown, "")
+	isKind(t, s, err, causes.Unknown, "")
 	if c := storetest.Must(t)(s.Read(ctx, jobs)); c.State != "{}" {
 		t.Errorf("got %+v after %v", c, err)
 	}
 	announced := `closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR, debug data: "max_age"`
-	isKind(t, s, status.Error(codes.Unavailable, announced), caslease.Unknown, "")
+	isKind(t, s, status.Error(codes.Unavailable, announced), causes.Unknown, "")
 }
 
 // TestAborted checks that a transaction that was aborted is repeated as a whole, until its
@@ -181,9 +182,9 @@ func TestAborted(t *testing.T) {
 	}
 	aborts.Store(1 << 30)
 	_, err := s.Swap(storetest.Within(t, time.Second), jobs, c, caslease.Value{State: "{}"})
-	want := caslease.Changed
+	want := causes.Changed
 	if errors.Is(err, context.DeadlineExceeded) { // it ended in a request, and not in a pause
-		want = caslease.Unknown
+		want = causes.Unknown
 	}
 	isKind(t, s, err, want, "")
 }
@@ -248,7 +249,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("created %+v with %d commits, and read %+v", made, commits.Load(), got)
 	}
 	_, err := s.Swap(ctx, jobs, caslease.Cell{Version: version(time.Unix(1, 0))}, caslease.Value{State: "{}"})
-	isKind(t, s, err, caslease.Changed, "")
+	isKind(t, s, err, causes.Changed, "")
 	if rollbacks.Load() != 1 {
 		t.Errorf("a change that was refused was rolled back %d times; want once", rollbacks.Load())
 	}
@@ -272,7 +273,7 @@ func TestSessionDeleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isKind(t, s, request(), caslease.Unsent, "")
+		isKind(t, s, request(), causes.Unsent, "")
 		if err := request(); err != nil {
 			t.Error(err)
 		}
@@ -292,18 +293,18 @@ func TestMissing(t *testing.T) {
 		_, writing := s.Swap(ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
 		_, _, listing := s.List(ctx, "")
 		for _, err := range []error{reading, writing, listing} {
-			isKind(t, s, err, caslease.Refused, map[bool]string{false: "name STRING(256)", true: "name varchar(256)"}[postgres])
+			isKind(t, s, err, causes.Refused, map[bool]string{false: "name STRING(256)", true: "name varchar(256)"}[postgres])
 		}
 		d.DDL("CREATE TABLE leaderrun_locks (name " + map[bool]string{false: "STRING(9)) PRIMARY KEY (name)", true: "varchar(9) PRIMARY KEY)"}[postgres])
 		_, err := s.Read(ctx, jobs)
-		isKind(t, s, err, caslease.Refused, "differ")
+		isKind(t, s, err, causes.Refused, "differ")
 		s.client.settings.database = "none"
 		s.client.current = nil
 		_, err = s.Read(ctx, jobs)
-		isKind(t, s, err, caslease.Refused, "owner")
+		isKind(t, s, err, causes.Refused, "owner")
 		s.client.settings.instance = "none"
 		_, err = s.Read(ctx, jobs)
-		isKind(t, s, err, caslease.Refused, "instance")
+		isKind(t, s, err, causes.Refused, "instance")
 	}
 }
 
@@ -363,7 +364,7 @@ func TestSilentServer(t *testing.T) {
 	server.Pause()
 	_, err := s.Read(storetest.Within(t, 300*time.Millisecond), jobs)
 	server.Resume()
-	if f := s.Fault(err); f != (caslease.Fault{}) || !errors.Is(err, context.DeadlineExceeded) {
+	if f := s.Fault(err); f != (causes.Fault{}) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is reported as %+v", err, f)
 	}
 	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))

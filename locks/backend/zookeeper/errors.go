@@ -22,8 +22,7 @@ const (
 
 // Fault implements [queue.Store].
 func (l *lock) Fault(err error) queue.Fault {
-	e := l.explain(err)
-	return queue.Fault{Class: e.Class, Text: e.Err.Error(), Hint: e.Hint, Timeout: onlyTime(err), Transient: transient(err)}
+	return queue.Fault{Explained: l.explain(err), Timeout: onlyTime(err), Transient: transient(err)}
 }
 
 // explain returns the class of an error, a text in one line, and a hint.
@@ -61,7 +60,7 @@ const (
 // matches an error counts. Most causes differ only in their text.
 func allCauses(tls bool) (all []causes.Cause) {
 	if tls { // Java since 17.0.19 also says handshake failure if there was no certificate
-		refused := causes.Cause{Pattern: "remote error: tls: handshake failure", Denied: true, Text: "TLS: the server wants a client certificate that it trusts", Hint: tlsfiles.HintCert(files)}
+		refused := causes.Cause{Pattern: "remote error: tls: handshake failure", Kind: causes.Denied, Text: "TLS: the server wants a client certificate that it trusts", Hint: tlsfiles.HintCert(files)}
 		all = append(tlsfiles.Causes(files), refused)
 	}
 	return slices.Concat(all, causes.Connecting("ZooKeeper"), []causes.Cause{
@@ -71,8 +70,8 @@ func allCauses(tls bool) (all []causes.Cause) {
 		{Pattern: errNotServing.Error(), Hint: hintServing},
 		{Pattern: errSilent.Error(), Hint: causes.HintSilent},
 		{Pattern: "i/o timeout", Hint: causes.HintSilent, Text: errSilent.Error()},
-		{Pattern: "permission denied", Denied: true, Hint: hintACL},
-		{Pattern: "client authentication failed", Denied: true, Hint: hintACL},
-		{Pattern: "invalid ACL specified", Denied: true, Hint: hintACL},
+		{Pattern: "permission denied", Kind: causes.Denied, Hint: hintACL},
+		{Pattern: "client authentication failed", Kind: causes.Denied, Hint: hintACL},
+		{Pattern: "invalid ACL specified", Kind: causes.Denied, Hint: hintACL},
 	})
 }

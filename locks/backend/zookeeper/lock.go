@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
@@ -42,7 +43,7 @@ func newLock(u *url.URL, o locks.Options) (*lock, error) {
 		return nil, err
 	}
 	l := &lock{settings: s, o: o, workers: workers.New()}
-	l.log = queue.Logger(l.address(), o)
+	l.log = handle.Logger(l.address(), o)
 	l.node = l.path(o.Name)
 	s.users.log = l.log
 	if s.tls != nil {

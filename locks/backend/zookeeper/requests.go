@@ -76,11 +76,9 @@ func (e *entry) readAsked(ctx context.Context, in *queue.Inbox) error {
 	if err != nil || n == nil {
 		return err
 	}
-	r := queue.ReadRequest(n.data)
-	if r != nil && r.Token > in.Token {
-		return nil // our successor's
+	if in.Deliver(n.data) {
+		return nil
 	}
-	in.Deliver(r)
 	return e.s.removeVersion(ctx, n)
 }
 

@@ -2,9 +2,6 @@
 package causes
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -14,10 +11,18 @@ import (
 // A Cause is a cause of errors that users meet. The tests of a backend check each of its
 // causes against a real server.
 type Cause struct {
-	Pattern string // part of the error's text
-	Denied  bool   // the server refused us: the class is ErrDenied, not ErrUnavailable
-	Text    string // replaces the error's text; "": that is clear enough
+	Pattern string           // part of the error's text
+	Is      func(error) bool // or whether an error has this cause; nil: the Pattern decides
+	Kind    Kind             // 0: the request may have had an effect
+	Text    string           // replaces the error's text; "": that is clear enough
 	Hint    string
+}
+
+func (c *Cause) matches(err error, text string) bool {
+	if c.Is != nil {
+		return c.Is(err)
+	}
+	return strings.Contains(text, c.Pattern)
 }
 
 // HintSilent is the hint about a server that does not answer.
@@ -31,29 +36,7 @@ func Connecting(product string) []Cause {
 	}
 }
 
-// Explain returns the class of an error, a text of one line, and a hint. The given text is the
-// error's, without what libraries put around it. The first cause that it contains counts. If
-// it contains none, and nothing is known except that the time was up, Explain says that there
-// was no answer within d.
+// Explain returns what [Fault.Explain] does, for what [Of] returns.
 func Explain(err error, text string, all []Cause, onlyTime bool, d time.Duration) *locks.Error {
-	for _, class := range []error{locks.ErrLost, locks.ErrHeld} {
-		if errors.Is(err, class) {
-			return &locks.Error{Class: class, Err: err}
-		}
-	}
-	e := &locks.Error{Class: locks.ErrUnavailable, Err: errors.New(text)}
-	for _, c := range all {
-		if !strings.Contains(text, c.Pattern) {
-			continue
-		}
-		if c.Denied {
-			e.Class = locks.ErrDenied
-		}
-		e.Err, e.Hint = errors.New(cmp.Or(c.Text, text)), c.Hint
-		return e
-	}
-	if onlyTime {
-		e.Err, e.Hint = fmt.Errorf("no answer within %v", d), HintSilent
-	}
-	return e
+	return Of(err, text, all, onlyTime).Explain(err, onlyTime, d, HintSilent)
 }

@@ -1,6 +1,7 @@
 package causes_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -16,7 +17,7 @@ import (
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	all := []causes.Cause{
-		{Pattern: "wrong password", Denied: true, Hint: "correct it"},
+		{Pattern: "wrong password", Kind: causes.Denied, Hint: "correct it"},
 		{Pattern: "password", Text: "something about it", Hint: "look"},
 	}
 	for _, tt := range []struct {
@@ -29,8 +30,6 @@ func TestExplain(t *testing.T) {
 		{errors.New("a password"), true, locks.ErrUnavailable, "something about it", "look"},
 		{errors.New("other"), false, locks.ErrUnavailable, "other", ""},
 		{errors.New("other"), true, locks.ErrUnavailable, "no answer within 2s", causes.HintSilent},
-		{locks.LostError("a wrong password"), true, locks.ErrLost, "a wrong password", ""},
-		{&locks.HeldError{}, true, locks.ErrHeld, "held by someone else", ""},
 	} {
 		e := causes.Explain(tt.err, tt.err.Error(), all, tt.onlyTime, 2*time.Second)
 		if e.Class != tt.class || e.Err.Error() != tt.text || e.Hint != tt.hint {
@@ -39,8 +38,29 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks which errors of a connection mean that none could be made.
-func TestUnreachable(t *testing.T) {
+// TestOf: the first cause that matches counts. An error that only says that the time was up has
+// no text, because whoever knows the time has a better one.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	no, other := errors.New("no"), errors.New("other")
+	is := func(e error) func(error) bool { return func(err error) bool { return errors.Is(err, e) } }
+	all := []causes.Cause{
+		{Is: is(no), Kind: causes.Denied, Hint: "ask"}, {Pattern: "no", Kind: causes.Refused},
+		{Is: is(context.Canceled), Kind: causes.Unsent, Text: "ended"}, {Pattern: "pattern", Kind: causes.Throttled},
+	}
+	for err, want := range map[error]causes.Fault{
+		no: {Kind: causes.Denied, Text: "plain no", Hint: "ask"}, context.Canceled: {Kind: causes.Unsent, Text: "ended"},
+		context.DeadlineExceeded: {}, other: {Text: "plain other"}, fmt.Errorf("read: %w", no): {Kind: causes.Denied, Text: "plain read: no", Hint: "ask"},
+		errors.New("a pattern"): {Kind: causes.Throttled, Text: "plain a pattern"},
+	} {
+		if got := causes.Of(err, "plain "+err.Error(), all, causes.IsContext(err)); got != want {
+			t.Errorf("%v: got %+v, want %+v", err, got, want)
+		}
+	}
+}
+
+// TestNoConnection checks which errors of a connection mean that none could be made.
+func TestNoConnection(t *testing.T) {
 	t.Parallel()
 	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for _, tt := range []struct {
@@ -53,7 +73,7 @@ func TestUnreachable(t *testing.T) {
 		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, false},
 		{errors.New("connection refused"), false},
 	} {
-		if got := causes.Unreachable(tt.err); got != tt.want {
+		if got := causes.NoConnection(tt.err); got != tt.want {
 			t.Errorf("%v: got %v", tt.err, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"context"
 	"errors"
 	"net"
 )
@@ -11,9 +12,14 @@ func Is[E error](err error) bool {
 	return ok
 }
 
-// Unreachable reports whether no connection could be made. It is false for an attempt that
+// NoConnection reports whether no connection could be made. It is false for an attempt that
 // timed out, because the next one may succeed.
-func Unreachable(err error) bool {
+func NoConnection(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && !op.Timeout()
+}
+
+// IsContext reports whether a context ended the request.
+func IsContext(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

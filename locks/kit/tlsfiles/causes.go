@@ -22,9 +22,9 @@ func Causes(prefix string) []causes.Cause {
 	)
 	cert := HintCert(prefix)
 	all := []causes.Cause{
-		{Pattern: "remote error: tls: certificate required", Denied: true, Text: "TLS: the server wants a client certificate", Hint: cert},
+		{Pattern: "remote error: tls: certificate required", Kind: causes.Denied, Text: "TLS: the server wants a client certificate", Hint: cert},
 		// Older servers say this also if there was no certificate.
-		{Pattern: "remote error: tls: bad certificate", Denied: true, Text: "TLS: the server wants a client certificate that it trusts", Hint: cert},
+		{Pattern: "remote error: tls: bad certificate", Kind: causes.Denied, Text: "TLS: the server wants a client certificate that it trusts", Hint: cert},
 		{Pattern: "certificate signed by unknown authority", Hint: "give the CA that signed the server's certificate with cacert=FILE or in " + prefix + "CACERT"},
 		{Pattern: "certificate has expired or is not yet valid", Hint: "renew the server's certificate, or correct this machine's clock"},
 		{Pattern: "because it doesn't contain any IP SANs", Hint: name},
@@ -36,7 +36,7 @@ func Causes(prefix string) []causes.Cause {
 		{Pattern: "TLS: context deadline exceeded", Text: "TLS: the server does not answer", Hint: causes.HintSilent},
 	}
 	for _, alert := range []string{"unsupported", "revoked", "expired", "unknown"} { // RFC 8446, section 6.2
-		all = append(all, causes.Cause{Pattern: "remote error: tls: " + alert + " certificate", Denied: true, Hint: cert})
+		all = append(all, causes.Cause{Pattern: "remote error: tls: " + alert + " certificate", Kind: causes.Denied, Hint: cert})
 	}
 	return all
 }

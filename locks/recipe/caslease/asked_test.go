@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // looks renews a few times, and counts the reads of requests.
@@ -44,7 +44,7 @@ func TestAskedNot(t *testing.T) {
 // renewing. A limit that was exceeded is not such a denial.
 func TestAskedDenied(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[caslease.Kind]int{caslease.Denied: 1, caslease.Throttled: 3, caslease.Refused: 3} {
+	for kind, want := range map[causes.Kind]int{causes.Denied: 1, causes.Throttled: 3, causes.Refused: 3} {
 		t.Run("", func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
 				var log drive.Log

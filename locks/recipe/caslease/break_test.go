@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 func breaks(t *testing.T, l locks.Lock, token uint64) error {
@@ -108,7 +108,7 @@ func TestBreakIsOneStep(t *testing.T) {
 func TestBreakLostAnswer(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]Fault{
-		"no answer": {LoseReply: true}, "lost": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}, "an error": {Err: refuse(caslease.Unknown, "Backend Error")},
+		"no answer": {LoseReply: true}, "lost": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(causes.Throttled, "too soon")}, "an error": {Err: refuse(causes.Unknown, "Backend Error")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {

@@ -10,6 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -36,7 +37,7 @@ type campaign struct {
 
 func newCampaign(l *Lock) *campaign {
 	return &campaign{
-		lock: l, observer: observer{traits: l.traits}, answers: answers.New(l.traits.Clock, l.ttl, l.o.ConnectTimeout),
+		lock: l, observer: observer{traits: l.traits}, answers: answers.New(l.traits.Clock, l.ttl, l.Options.ConnectTimeout),
 		pause: newBackoff(), retry: newBackoff(), outage: newOutage(),
 	}
 }
@@ -100,9 +101,9 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	defer c.lock.setWaiting(false)
 	about := heldBy.Status
 	about.Confirm = min(about.Confirm, 1) // each look changes it
-	if c.lock.o.Waiting != nil && about != c.reported {
+	if c.lock.Options.Waiting != nil && about != c.reported {
 		c.reported = about
-		c.lock.o.Waiting(locks.Waiting{Status: heldBy.Status})
+		c.lock.Options.Waiting(locks.Waiting{Status: heldBy.Status})
 	}
 	watching := c.lock.startWatch()
 	mean, slow := c.pace.next(c.lock.traits, v.state.ttl())
@@ -130,7 +131,7 @@ func (l *Lock) setWaiting(waiting bool) {
 // firstLook reads the cell, within the connect timeout. It retries errors that may pass, but
 // reports an unreachable address at once. If the store has no room for us, there are two attempts.
 func (c *campaign) firstLook(ctx context.Context) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.lock.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.lock.Options.ConnectTimeout)
 	defer cancel()
 	var last error
 	for start := c.lock.now(); ; {
@@ -139,14 +140,14 @@ func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 			c.pause.Reset()
 			return v, nil
 		}
-		if last == nil || !isContext(err) {
+		if last == nil || !causes.IsContext(err) {
 			last = err // it says more than that the time is up
 		}
 		kind := c.lock.kind(err)
-		if kind == Throttled && !c.try {
-			c.pause.AtLeast(c.lock.o.ConnectTimeout / 4)
+		if kind == causes.Throttled && !c.try {
+			c.pause.AtLeast(c.lock.Options.ConnectTimeout / 4)
 		}
-		if !kind.transient() || kind == Unreachable || c.lock.late(start, c.pause.Next()) || c.pause.Wait(ctx) != nil {
+		if !kind.Transient() || kind == causes.Unreachable || c.lock.late(start, c.pause.Next()) || c.pause.Wait(ctx) != nil {
 			return nil, last
 		}
 	}
@@ -161,15 +162,15 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 			c.outage.Reset()
 			return v, nil
 		}
-		if !c.lock.kind(err).transient() {
+		if !c.lock.kind(err).Transient() {
 			return nil, err
 		}
-		c.answers.Failed(err, isContext(err))
+		c.answers.Failed(err, causes.IsContext(err))
 		if !warned {
-			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
+			c.lock.Log.Warn("the wait is disturbed; trying again", "err", c.lock.Plain(err))
 		}
 		pause := c.outage.Take()
-		if c.lock.kind(err) == Throttled {
+		if c.lock.kind(err) == causes.Throttled {
 			pause = crowded/2 + rand.N(crowded)
 		}
 		if last := c.answers.Look(ctx); last > 0 {
@@ -199,8 +200,8 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 	}
 	after, err := c.write(ctx, v, t, minAge)
 	why := err
-	c.dirty = c.dirty || err == nil || !l.kind(err).hadNoEffect()
-	if err != nil && l.kind(err) == Unknown {
+	c.dirty = c.dirty || err == nil || !l.kind(err).NoEffect()
+	if err != nil && l.kind(err) == causes.Unknown {
 		after, err = c.resolve(ctx, t, err)
 	}
 	if err == nil && after != nil && v.exists() {
@@ -213,7 +214,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 		return nil, c.again(ctx, why, backoffMin)
 	}
 	if left := c.doubt.left(after, l.traits); left > 0 {
-		l.log.Warn("a clock between here and the store is wrong; the previous lease has not ended", "left", left)
+		l.Log.Warn("a clock between here and the store is wrong; the previous lease has not ended", "left", left)
 		return nil, nil
 	}
 	t.state.TTLms = l.ttl.Milliseconds()
@@ -224,7 +225,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 func (c *campaign) write(ctx context.Context, v *view, t *term, minAge time.Duration) (*view, error) {
 	ctx, linger := lingering(ctx, lingerTime)
 	defer linger()
-	ctx, cancel := context.WithTimeout(ctx, c.lock.o.ConnectTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, c.lock.Options.ConnectTimeout/2)
 	defer cancel()
 	t.sent = c.lock.now()
 	return c.lock.swap(ctx, Lease, v, Value{State: t.state.encode(), MinAge: minAge})
@@ -234,11 +235,11 @@ func (c *campaign) write(ctx context.Context, v *view, t *term, minAge time.Dura
 // error.
 func (c *campaign) failed(ctx context.Context, err error) error {
 	switch c.lock.kind(err) {
-	case Changed, Ended:
+	case causes.Changed, causes.Ended:
 		return backoff.Sleep(ctx, rand.N(c.lock.traits.spread()))
-	case Throttled:
+	case causes.Throttled:
 		return c.again(ctx, err, c.lock.traits.Pace)
-	case Unsent, unmoved: // if the store's clock was set back, the cell moves next time
+	case causes.Unsent, unmoved: // if the store's clock was set back, the cell moves next time
 		return c.again(ctx, err, backoffMin)
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -148,7 +149,7 @@ func TestWrongDateThenRelease(t *testing.T) {
 		s.Fault(func(r Request) Fault {
 			f := Fault{Answer: hourAhead}
 			if r.Verb == "swap" {
-				f.Err = refuse(caslease.Unknown, "Backend Error")
+				f.Err = refuse(causes.Unknown, "Backend Error")
 			}
 			return f
 		})

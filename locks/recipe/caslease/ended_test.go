@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -94,7 +95,7 @@ func TestTexts(t *testing.T) {
 		never := make(chan struct{})
 		t.Cleanup(func() { close(never) })
 		for want, f := range map[string]Fault{
-			`inspect "jobs/nightly" on sim://: no`:                   {Err: refuse(caslease.Refused, "no")},
+			`inspect "jobs/nightly" on sim://: no`:                   {Err: refuse(causes.Refused, "no")},
 			`inspect "jobs/nightly" on sim://: no answer within 4s`:  {Hold: never},
 			`inspect "jobs/nightly" on sim://: it is\x1b[2J strange`: {Err: errors.New("it is\x1b[2J strange")},
 		} {
@@ -119,7 +120,7 @@ func TestDisturbed(t *testing.T) {
 		go func() { _, err := l.Acquire(drive.Context(t), false); done <- err }()
 		time.Sleep(time.Second)
 		drive.Release(t, a)
-		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "Backend Error")} })
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Unknown, "Backend Error")} })
 		time.Sleep(8 * time.Second)
 		s.Fault(nil)
 		if err := <-done; err != nil {
@@ -130,7 +131,7 @@ func TestDisturbed(t *testing.T) {
 		}
 		go func() { _, err := at(t, s, options("c")).Acquire(drive.Context(t), false); done <- err }()
 		time.Sleep(time.Second)
-		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Denied, "no")} })
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Denied, "no")} })
 		start := time.Now()
 		if err := <-done; !errors.Is(err, locks.ErrDenied) || time.Since(start) > 4*time.Second {
 			t.Errorf("an error that does not pass: got %v after %v; want ErrDenied", err, time.Since(start))
@@ -161,7 +162,7 @@ func TestPatience(t *testing.T) {
 // nothing answers at the address.
 func TestFirstLookAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
-		for kind, want := range map[caslease.Kind]error{caslease.Denied: locks.ErrDenied, caslease.Unreachable: locks.ErrUnavailable} {
+		for kind, want := range map[causes.Kind]error{causes.Denied: locks.ErrDenied, causes.Unreachable: locks.ErrUnavailable} {
 			l := at(t, s, options("a"))
 			s.Fault(func(Request) Fault { return Fault{Err: refuse(kind, "no")} })
 			if _, err := l.Acquire(drive.Context(t), false); !errors.Is(err, want) {
@@ -200,7 +201,7 @@ func TestRenewCannotRead(t *testing.T) {
 		l := at(t, s, options("a"))
 		drive.Hold(t, l)
 		s.Edit(leaseCell, func(*caslease.Cell) {})
-		s.Next("read", Fault{Err: refuse(caslease.Unknown, "Backend Error")})
+		s.Next("read", Fault{Err: refuse(causes.Unknown, "Backend Error")})
 		if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) {
 			t.Errorf("got %v; want ErrUnavailable", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -61,11 +62,11 @@ func (s *shelf) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) er
 	return nil
 }
 
-func (s *shelf) Fault(err error) caslease.Fault {
+func (s *shelf) Fault(err error) causes.Fault {
 	if errors.Is(err, errChanged) {
-		return caslease.Fault{Kind: caslease.Changed}
+		return causes.Fault{Kind: causes.Changed}
 	}
-	return caslease.Fault{} // Unknown
+	return causes.Fault{} // Unknown
 }
 
 func (s *shelf) Close() error { return nil }

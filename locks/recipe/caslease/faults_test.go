@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -18,10 +19,10 @@ func passing() map[string]Fault {
 	return map[string]Fault{
 		"dropped":    {Drop: true},
 		"reply lost": {LoseReply: true},
-		"throttled":  {Err: refuse(caslease.Throttled, "too soon")},
-		"unknown":    {Err: refuse(caslease.Unknown, "Backend Error")},
-		"unsent":     {Err: refuse(caslease.Unsent, "Backend Error")},
-		"changed":    {Err: refuse(caslease.Changed, "the cell has changed")},
+		"throttled":  {Err: refuse(causes.Throttled, "too soon")},
+		"unknown":    {Err: refuse(causes.Unknown, "Backend Error")},
+		"unsent":     {Err: refuse(causes.Unsent, "Backend Error")},
+		"changed":    {Err: refuse(causes.Changed, "the cell has changed")},
 	}
 }
 
@@ -63,7 +64,7 @@ func TestWritesBackOff(t *testing.T) {
 			if r.Verb == "read" {
 				return Fault{}
 			}
-			return Fault{Err: refuse(caslease.Unknown, "Backend Error")}
+			return Fault{Err: refuse(causes.Unknown, "Backend Error")}
 		})
 		if _, err := at(t, s, options("a")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) {
 			t.Errorf("acquire: %v; want ErrUnavailable", err)
@@ -364,7 +365,7 @@ func TestRenewOnceIsOneRequest(t *testing.T) {
 				t.Errorf("a renewal made the requests %v; want %v", n, want)
 			}
 		}
-		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "Backend Error")} })
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Unknown, "Backend Error")} })
 		if err := renew(t, l); !errors.Is(err, locks.ErrUnavailable) {
 			t.Errorf("renew: %v", err)
 		}

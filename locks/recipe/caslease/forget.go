@@ -12,23 +12,19 @@ import (
 // the cell names a holder, only a run that can take the lock knows that the holder is gone.
 // So a handle made for that first acquires the lock.
 func (l *Lock) Forget(ctx context.Context) error {
-	bounded, cancel := l.workers.Until(ctx)
+	bounded, cancel := l.Workers.Until(ctx)
 	defer cancel()
 	f := forgetting{lock: l}
 	err := l.insist(bounded, func() error { return f.once(bounded) })
 	f.end(ctx, err)
-	held, isHeld := errors.AsType[*locks.HeldError](err)
-	explained, isExplained := errors.AsType[*locks.Error](err)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case isHeld && ctx.Err() == nil:
-		return held
-	case isExplained:
+	}
+	if explained, ok := errors.AsType[*locks.Error](err); ok {
 		explained.Op = "forget"
 		return explained
 	}
-	return l.fail(ctx, "forget", err)
+	return l.Fail(ctx, "forget", err)
 }
 
 // A forgetting is one call of Forget.
@@ -60,11 +56,11 @@ func (f *forgetting) once(ctx context.Context) error {
 // lock until that is known, provided that there is time for that.
 func (f *forgetting) acquire(ctx context.Context) (*view, error) {
 	f.end(ctx, errReleased) // if we had the lock, somebody else has it now
-	own := New(f.lock.store, *f.lock.traits, f.lock.o)
+	own := New(f.lock.store, *f.lock.traits, f.lock.Options)
 	_, err := own.Acquire(ctx, true)
 	held, ok := errors.AsType[*locks.HeldError](err)
 	if end, limited := ctx.Deadline(); ok && held.Status.Confirm > 0 && (!limited || time.Until(end) > held.Status.Confirm) {
-		watch, cancel := context.WithTimeout(ctx, held.Status.Confirm+own.o.ConnectTimeout/2)
+		watch, cancel := context.WithTimeout(ctx, held.Status.Confirm+own.Options.ConnectTimeout/2)
 		defer cancel()
 		if _, late := own.Acquire(watch, false); late == nil {
 			err = nil
@@ -89,7 +85,7 @@ func (f *forgetting) remove(ctx context.Context, p Part, v *view) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.lock.o.ConnectTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, f.lock.Options.ConnectTimeout/2)
 	defer cancel()
 	return f.lock.store.Delete(ctx, f.lock.key(p), v.Cell)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -127,7 +128,7 @@ func TestForgetTakenMeanwhile(t *testing.T) {
 // TestForgetLostAnswer: if the answer was lost, another read finds out the outcome.
 func TestForgetLostAnswer(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]Fault{"no answer": {LoseReply: true}, "lost": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(caslease.Throttled, "too soon")}} {
+	for name, f := range map[string]Fault{"no answer": {LoseReply: true}, "lost": {Drop: true}, "twice": {Twice: true}, "too soon": {Err: refuse(causes.Throttled, "too soon")}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
 				drive.Hold(t, at(t, s, options("a")))
@@ -147,7 +148,7 @@ func TestForgetDenied(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		drive.Hold(t, at(t, s, options("a")))
 		s.Age(leaseCell, time.Hour)
-		s.Next("delete", Fault{Err: refuse(caslease.Denied, "no")})
+		s.Next("delete", Fault{Err: refuse(causes.Denied, "no")})
 		if err := forget(t, at(t, s, options("operator"))); !errors.Is(err, locks.ErrDenied) || inspect(t, s).Held {
 			t.Errorf("got %v, and afterwards %+v", err, inspect(t, s))
 		}

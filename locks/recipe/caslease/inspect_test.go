@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -69,7 +70,7 @@ func TestInspectFails(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("b")).(locks.Inspector)
 		drive.Hold(t, at(t, s, options("a")))
-		s.Next("read", Fault{Err: refuse(caslease.Unknown, "Backend Error")})
+		s.Next("read", Fault{Err: refuse(causes.Unknown, "Backend Error")})
 		if got, err := l.Inspect(drive.Context(t)); err != nil || got.Holder != "a" {
 			t.Errorf("the second read: %+v, %v", got, err)
 		}
@@ -77,7 +78,7 @@ func TestInspectFails(t *testing.T) {
 		if got, err := l.Inspect(drive.Context(t)); !errors.Is(err, locks.ErrUsage) {
 			t.Errorf("a cell that cannot be believed: %+v, %v", got, err)
 		}
-		for kind, want := range map[caslease.Kind]time.Duration{caslease.Unreachable: 0, caslease.Unknown: time.Second} {
+		for kind, want := range map[causes.Kind]time.Duration{causes.Unreachable: 0, causes.Unknown: time.Second} {
 			s.Fault(func(Request) Fault { return Fault{Err: refuse(kind, "no")} })
 			start := time.Now()
 			_, err := l.Inspect(drive.Context(t))

@@ -3,12 +3,11 @@ package caslease
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -25,17 +24,13 @@ const (
 // A Lock is a handle on one lock in a store. It implements [locks.Lock], and those of the
 // optional interfaces in that package that the store supports.
 type Lock struct {
+	*handle.Handle
 	store    Store
 	traits   *Traits
-	o        locks.Options
 	ttl      time.Duration
-	log      *slog.Logger
 	id       string // random: what the nonces of all our attempts begin with
+	said     string // the last request that we have sent; see EncodeText
 	watching watching
-
-	asked   chan []byte // has room for one; sent to with mu held
-	said    string      // the last request that we have sent; see EncodeText
-	workers *workers.Workers
 
 	campaign *campaign // used only by Acquire
 
@@ -49,7 +44,6 @@ type Lock struct {
 	renewing       chan struct{} // closed when the renewal under way has ended; nil: there is none
 	polling        bool          // a read of requests is under way
 	requestsDenied bool          // we are not allowed to read requests
-	delivered      string        // the nonce of the last request that was
 }
 
 // New makes a handle on the lock that o names, without contacting the store. The handle
@@ -57,19 +51,16 @@ type Lock struct {
 func New(s Store, t Traits, o locks.Options) *Lock {
 	l := &Lock{
 		store: s, traits: t.filled(),
-		o:     o,
-		ttl:   roundTTL(o.TTL),
-		log:   o.Logger,
-		id:    rand.Text(),
-		asked: make(chan []byte, 1), workers: workers.New(),
+		ttl:    roundTTL(o.TTL),
+		id:     rand.Text(),
 		viewed: map[string]*observer{},
 	}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
-	l.log = l.log.With("backend", t.Backend, "lock", o.Name)
+	l.Handle = handle.New(t.Backend, o, l.explain)
+	l.Secrets = t.Secrets
 	l.campaign = newCampaign(l)
-	l.watching.init(s)
+	if !l.watching.init(s) {
+		l.Losses = nil // only a renewal finds out about a loss
+	}
 	return l
 }
 
@@ -83,7 +74,7 @@ func roundTTL(ttl time.Duration) time.Duration {
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	bounded, end, err := l.begin(ctx)
 	if err != nil {
-		return locks.Grant{}, l.fail(ctx, "acquire", err)
+		return locks.Grant{}, l.Fail(ctx, "acquire", err)
 	}
 	defer end()
 	c := l.campaign
@@ -99,10 +90,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 		err = over // released or closed meanwhile
 	}
 	c.undo(ctx)
-	if held, ok := errors.AsType[*locks.HeldError](err); ok && ctx.Err() == nil {
-		return locks.Grant{}, held
-	}
-	return locks.Grant{}, l.fail(ctx, "acquire", err)
+	return locks.Grant{}, l.Fail(ctx, "acquire", err)
 }
 
 // begin returns a context for a campaign, which Release and Close also end.
@@ -115,7 +103,7 @@ func (l *Lock) begin(ctx context.Context) (context.Context, context.CancelFunc, 
 	if l.final != nil {
 		return nil, nil, l.final
 	}
-	ctx, cancel := l.workers.Until(ctx)
+	ctx, cancel := l.Workers.Until(ctx)
 	l.pending = cancel
 	return ctx, func() {
 		cancel()
@@ -162,19 +150,19 @@ func (l *Lock) Renew(ctx context.Context) error {
 	l.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
-		return l.fail(ctx, "renew", ctx.Err())
+		return l.Fail(ctx, "renew", ctx.Err())
 	case final != nil:
-		return l.fail(ctx, "renew", final)
+		return l.Fail(ctx, "renew", final)
 	case t == nil && waiting:
 		return nil
 	case t == nil:
 		return locks.ErrNoLease
 	}
-	ctx2, cancel := l.workers.Until(ctx)
+	ctx2, cancel := l.Workers.Until(ctx)
 	defer cancel()
 	defer l.renewal()()
 	if err := l.renew(ctx2, t); err != nil {
-		return l.fail(ctx, "renew", err)
+		return l.Fail(ctx, "renew", err)
 	}
 	l.pollRequests(t)
 	return nil
@@ -186,10 +174,10 @@ func (l *Lock) Release(ctx context.Context) error {
 	if t == nil {
 		return nil
 	}
-	ctx2, cancel := l.workers.Until(ctx)
+	ctx2, cancel := l.Workers.Until(ctx)
 	defer cancel()
 	if err := l.release(ctx2, t); err != nil {
-		return l.fail(ctx, "release", err)
+		return l.Fail(ctx, "release", err)
 	}
 	return nil
 }
@@ -208,18 +196,11 @@ func (l *Lock) endForRelease() *term {
 	return l.term
 }
 
-// Lost implements [locks.Lock]. The channel is nil if the store reports no changes: then
-// only a renewal finds out about a loss.
-func (l *Lock) Lost() <-chan error { return l.watching.lost }
-
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
 	l.stop()
 	return l.store.Close()
 }
-
-// SecretEnv implements [locks.SecretReader].
-func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
 
 // SentSecrets implements [locks.SecretSender].
 func (l *Lock) SentSecrets() []string {
@@ -231,14 +212,31 @@ func (l *Lock) SentSecrets() []string {
 
 func (l *Lock) now() clock.Instant { return l.traits.Clock.Now() }
 
+// Term implements [locks.Adopter]. It is the state that each renewal writes.
+func (l *Lock) Term() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.term.state.encode()
+}
+
+// Adopt implements [locks.Adopter]. The next renewal reads the cell first.
+func (l *Lock) Adopt(text string) error {
+	s, err := parseState(text)
+	if err != nil || s.Is != held || s.Token == 0 {
+		return &locks.UsageError{What: "not a term of a " + l.traits.Product + " lock"}
+	}
+	return l.adopt(&term{state: s, sent: l.now()})
+}
+
 // stop ends the handle and all that it does, but leaves the store open.
 func (l *Lock) stop() {
 	l.finish(workers.ErrClosed)
-	l.workers.End()
-	l.workers.Wait()
+	l.Workers.End()
+	l.Workers.Wait()
 }
 
 var (
 	_ locks.Lock         = (*Lock)(nil)
+	_ locks.Adopter      = (*Lock)(nil)
 	_ locks.SecretSender = (*Lock)(nil)
 )

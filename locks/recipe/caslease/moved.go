@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"time"
+
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 )
 
 // What a lease relies on must be seen to have moved. The conditions of later writes, and
@@ -22,7 +24,7 @@ func (e *unmovedError) Error() string {
 	return fmt.Sprintf("the store accepted a change of the %s but did not raise its %s (%s, then %s)", e.cell, e.field, e.before, e.after)
 }
 
-func (e *unmovedError) fault() Fault { return Fault{Kind: unmoved, Hint: e.hint} }
+func (e *unmovedError) fault() causes.Fault { return causes.Fault{Kind: unmoved, Hint: e.hint} }
 
 // checkChanged returns an error if a view's Version does not show that the cell has changed
 // since an earlier view.

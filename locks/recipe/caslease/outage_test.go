@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
-	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // TestOutage: whose time runs out in an outage knows no holder, unless the last answer is younger
@@ -35,7 +35,7 @@ func TestOutage(t *testing.T) {
 					time.Sleep(2 * time.Second)
 					drive.Renew(t, holder)
 				}
-				s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "Backend Error")} })
+				s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Unknown, "Backend Error")} })
 				err := (<-done).Err
 				if !errors.Is(err, tt.want) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
 					t.Errorf("acquire: %v; want %v, and %q", err, tt.want, tt.text)

@@ -20,19 +20,21 @@ func (v *view) badRecord() bool { return v.BadRecord || locks.CheckText(v.Record
 
 // Record implements [locks.Recorder]. It needs a cell that the store can read, but not a
 // state that makes sense.
-func (l *Lock) Record(ctx context.Context) ([]byte, error) {
-	v, err := l.glance(ctx, Lease)
-	switch {
-	case err != nil:
-	case v.Foreign != "":
-		err = l.foreign(Lease, v.unreadable)
-	case v.badRecord(): // if it counted as none, work that was done could be done again
-		err = &badRecordError{l.where(Lease) + " has " + l.traits.Record + " that leaderrun did not write", l.traits.HintRecord}
-	}
-	if err != nil {
-		return nil, l.fail(ctx, "read the record of", err)
-	}
-	return v.Record, nil
+func (l *Lock) Record(ctx context.Context) (text []byte, err error) {
+	err = l.Request(ctx, "read the record of", func(ctx context.Context) error {
+		v, err := l.glance(ctx)
+		switch {
+		case err != nil:
+			return err
+		case v.Foreign != "":
+			return l.foreign(Lease, v.unreadable)
+		case v.badRecord(): // if it counted as none, work that was done could be done again
+			return &badRecordError{l.where(Lease) + " has " + l.traits.Record + " that leaderrun did not write", l.traits.HintRecord}
+		}
+		text = v.Record
+		return nil
+	})
+	return text, err
 }
 
 // SetRecord implements [locks.Recorder].
@@ -40,25 +42,18 @@ func (l *Lock) SetRecord(ctx context.Context, text []byte) error {
 	l.mu.Lock()
 	t, final := l.term, l.final
 	l.mu.Unlock()
-	err := locks.CheckText(text)
-	switch {
-	case err != nil:
+	if err := locks.CheckText(text); err != nil {
 		return err
-	case ctx.Err() != nil:
-		err = ctx.Err()
-	case final != nil:
-		err = final
-	case t == nil:
-		err = errNotHeld
-	default:
-		ctx2, cancel := l.workers.Until(ctx)
-		defer cancel()
-		err = l.setRecord(ctx2, t, append([]byte{}, text...))
 	}
-	if err != nil {
-		return l.fail(ctx, "write the record of", err)
-	}
-	return nil
+	return l.Request(ctx, "write the record of", func(ctx context.Context) error {
+		switch {
+		case final != nil:
+			return final
+		case t == nil:
+			return errNotHeld
+		}
+		return l.setRecord(ctx, t, append([]byte{}, text...))
+	})
 }
 
 // setRecord writes the record until the store acknowledges it, or we may no longer write.
@@ -71,7 +66,7 @@ func (l *Lock) setRecord(ctx context.Context, t *term, text []byte) error {
 }
 
 func (l *Lock) setRecordOnce(ctx context.Context, t *term, text []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, l.Options.ConnectTimeout/2)
 	defer cancel()
 	if err := l.afterRenewal(ctx); err != nil {
 		return err

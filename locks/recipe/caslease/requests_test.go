@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -111,8 +112,8 @@ func TestAskFails(t *testing.T) {
 		fault Fault
 		class error
 	}{
-		"denied": {Fault{Err: refuse(caslease.Denied, "no")}, locks.ErrDenied},
-		"outage": {Fault{Err: refuse(caslease.Unknown, "Backend Error")}, locks.ErrUnavailable},
+		"denied": {Fault{Err: refuse(causes.Denied, "no")}, locks.ErrDenied},
+		"outage": {Fault{Err: refuse(causes.Unknown, "Backend Error")}, locks.ErrUnavailable},
 		"silent": {Fault{Drop: true}, locks.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {

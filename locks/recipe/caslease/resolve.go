@@ -16,7 +16,7 @@ func (c *campaign) resolve(ctx context.Context, t *term, why error) (*view, erro
 	if l.traits.Expiry == ByLease {
 		return nil, nil
 	}
-	l.log.Debug("looking whether a write took effect", "err", l.plain(why))
+	l.Log.Debug("looking whether a write took effect", "err", l.Plain(why))
 	v, err := c.firstLook(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w; and what became of it is not known: %w", why, err)
@@ -45,6 +45,6 @@ func (c *campaign) undo(ctx context.Context) {
 		_, err = l.swap(ctx, Lease, v, Value{State: v.state.freed().encode()})
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		l.log.Warn("cannot undo an acquire; its lease will run out", "err", l.plain(err), "ttl", l.ttl)
+		l.Log.Warn("cannot undo an acquire; its lease will run out", "err", l.Plain(err), "ttl", l.ttl)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -18,9 +19,9 @@ func (l *Lock) repeat(ctx context.Context, pace time.Duration, stop func(err err
 			return nil
 		}
 		kind := l.kind(err)
-		if kind == Throttled {
+		if kind == causes.Throttled {
 			pause.AtLeast(pace)
-		} else if kind != Changed && !kind.transient() {
+		} else if kind != causes.Changed && !kind.Transient() {
 			return err
 		}
 		if why := stop(err, pause.Next()); why != nil {
@@ -38,9 +39,9 @@ func (l *Lock) insist(ctx context.Context, once func() error) error {
 	start := l.now()
 	return l.repeat(ctx, l.traits.Pace, func(err error, pause time.Duration) error {
 		switch kind := l.kind(err); {
-		case kind == Changed, kind == Throttled:
+		case kind == causes.Changed, kind == causes.Throttled:
 			return nil
-		case kind == Unreachable, l.late(start, pause):
+		case kind == causes.Unreachable, l.late(start, pause):
 			return err
 		}
 		return nil
@@ -50,12 +51,10 @@ func (l *Lock) insist(ctx context.Context, once func() error) error {
 // patiently makes a request that changes nothing, and repeats it for as long as an answer
 // may take.
 func (l *Lock) patiently(ctx context.Context, request func(context.Context) error) error {
-	ctx, done := l.workers.Until(ctx)
-	defer done()
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.Options.ConnectTimeout)
 	defer cancel()
 	return l.insist(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
+		ctx, cancel := context.WithTimeout(ctx, l.Options.ConnectTimeout/2)
 		defer cancel()
 		return request(ctx)
 	})
@@ -64,5 +63,5 @@ func (l *Lock) patiently(ctx context.Context, request func(context.Context) erro
 // late reports whether it is too late to try something again after a pause, given when it
 // began. The error that says what is wrong must arrive before the caller gives up.
 func (l *Lock) late(start clock.Instant, pause time.Duration) bool {
-	return l.now().Sub(start)+pause > l.o.ConnectTimeout*3/4
+	return l.now().Sub(start)+pause > l.Options.ConnectTimeout*3/4
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -14,7 +15,7 @@ import (
 func TestRefusedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
-		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Refused, "no")} })
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Refused, "no")} })
 		if err := l.(locks.Asker).Ask(drive.Context(t), 1, []byte("x")); !errors.Is(err, locks.ErrUnavailable) {
 			t.Errorf("got %v; want ErrUnavailable", err)
 		}
@@ -33,9 +34,9 @@ func TestRecordEndsWithTheLease(t *testing.T) {
 		drive.Hold(t, l)
 		s.Fault(func(r Request) Fault {
 			if r.Verb == "swap" {
-				return Fault{Err: refuse(caslease.Changed, "the cell has changed")}
+				return Fault{Err: refuse(causes.Changed, "the cell has changed")}
 			}
-			return Fault{Err: refuse(caslease.Unknown, "Backend Error")}
+			return Fault{Err: refuse(causes.Unknown, "Backend Error")}
 		})
 		start := time.Now()
 		err := l.(locks.Recorder).SetRecord(drive.Context(t), []byte("x"))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -136,7 +137,7 @@ func TestOutageIsQuiet(t *testing.T) {
 		_, done := drive.Campaign(ctx, t, s.open, "sim://host/p", options("b"))
 		time.Sleep(20 * time.Second)
 		verbs(s)
-		s.Fault(func(Request) Fault { return Fault{Err: refuse(caslease.Unknown, "down")} })
+		s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Unknown, "down")} })
 		s.mu.Lock()
 		for w := range s.watchers {
 			w.end()
@@ -246,7 +247,7 @@ func TestLateAnswer(t *testing.T) {
 // once. A store whose watch has ended is polled until it can be watched again.
 func TestPollsWithoutWatch(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{"never": refuse(caslease.Refused, "a pooler is in the way"), "not now": refuse(caslease.Unknown, "?")} {
+	for name, err := range map[string]error{"never": refuse(causes.Refused, "a pooler is in the way"), "not now": refuse(causes.Unknown, "?")} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *sim) {
 				s.watched = true

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
@@ -99,13 +100,13 @@ type Fault struct {
 
 // An answer is an error that the server returned.
 type answer struct {
-	kind caslease.Kind
+	kind causes.Kind
 	text string
 }
 
 func (e *answer) Error() string { return e.text }
 
-func refuse(k caslease.Kind, text string) error { return &answer{k, text} }
+func refuse(k causes.Kind, text string) error { return &answer{k, text} }
 
 func id(prefix string, k caslease.Key) string {
 	return fmt.Sprintf("%s|%d|%s", prefix, k.Part, k.Name)
@@ -163,7 +164,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 	case s.defect == "refused-swap-writes-text" && c != nil && c.Version != version:
 		c.Record = to.Record
 	case s.defect == "refused-is-unknown" && (c == nil || c.Version != version) && version != "":
-		return caslease.Cell{}, refuse(caslease.Unknown, "?")
+		return caslease.Cell{}, refuse(causes.Unknown, "?")
 	case s.defect == "swap-ignores-version" && c != nil && version != "",
 		s.defect == "create-overwrites" && version == "",
 		s.defect == "swap-creates" && c == nil:
@@ -171,7 +172,7 @@ func (s *sim) swap(at, version string, to caslease.Value) (caslease.Cell, error)
 		return s.show(at), nil
 	}
 	if c == nil && version != "" || c != nil && c.Version != version || s.strict && c != nil && s.clock().Sub(c.Updated) < to.MinAge {
-		return caslease.Cell{}, refuse(caslease.Changed, "the cell has changed")
+		return caslease.Cell{}, refuse(causes.Changed, "the cell has changed")
 	}
 	if s.expiry == caslease.ByLease {
 		if renewed, err := s.lease(at, c, to); renewed || err != nil {
@@ -197,7 +198,7 @@ func (s *sim) lease(at string, c *cell, to caslease.Value) (renewed bool, err er
 	}
 	if term.Held && to.Silent {
 		if c == nil || c.lease != term.Nonce {
-			return false, refuse(caslease.Ended, "the lease is not ours")
+			return false, refuse(causes.Ended, "the lease is not ours")
 		}
 		c.ends = time.Now().Add(term.TTL)
 		return true, nil
@@ -343,7 +344,7 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 		if f.Twice {
 			result, err = effect()
 		}
-		if c.Fault(err).Kind == caslease.Changed {
+		if c.Fault(err).Kind == causes.Changed {
 			c.Note(Request{Verb: "refused", Refused: true})
 		}
 		if f.Answer != nil && err == nil {
@@ -352,7 +353,7 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 	}
 	switch {
 	case f.Drop:
-		return caslease.Cell{}, refuse(caslease.Unknown, "the connection was closed")
+		return caslease.Cell{}, refuse(causes.Unknown, "the connection was closed")
 	case f.Err != nil:
 		return caslease.Cell{}, f.Err
 	case f.Late != nil:
@@ -383,7 +384,7 @@ func (c *client) do(ctx context.Context, r Request, effect func() (caslease.Cell
 		return result, nil
 	}
 	if f.LoseReply {
-		return caslease.Cell{}, refuse(caslease.Unknown, "the connection was closed")
+		return caslease.Cell{}, refuse(causes.Unknown, "the connection was closed")
 	}
 	if e := pass(ctx); e != nil {
 		return caslease.Cell{}, e
@@ -406,7 +407,7 @@ func pass(ctx context.Context) error {
 func (c *client) Read(ctx context.Context, k caslease.Key) (caslease.Cell, error) {
 	return c.do(ctx, Request{Verb: "read", Key: k}, func() (caslease.Cell, error) {
 		if c.defect == "absent-is-an-error" && c.cells[c.id(k)] == nil {
-			return caslease.Cell{}, refuse(caslease.Refused, "there is no such cell")
+			return caslease.Cell{}, refuse(causes.Refused, "there is no such cell")
 		}
 		shown := c.show(c.id(k))
 		if c.defect == "reads-lag" && c.old[k].Version != "" && rand.IntN(4) == 0 {
@@ -430,7 +431,7 @@ func (c *client) Swap(ctx context.Context, k caslease.Key, at caslease.Cell, to 
 func (c *client) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) error {
 	_, err := c.do(ctx, Request{Verb: "delete", Key: k}, func() (caslease.Cell, error) {
 		if is := c.cells[c.id(k)]; is == nil || is.Version != at.Version && c.defect != "delete-ignores-version" {
-			return caslease.Cell{}, refuse(caslease.Changed, "the cell has changed")
+			return caslease.Cell{}, refuse(causes.Changed, "the cell has changed")
 		}
 		delete(c.cells, c.id(k))
 		c.notify(c.id(k))
@@ -475,17 +476,17 @@ func (c *client) Probe(ctx context.Context, insist func(context.Context, func(co
 	return locks.Servers{Product: "sim", Servers: []locks.Server{one}}, nil
 }
 
-func (c *client) Fault(err error) caslease.Fault {
+func (c *client) Fault(err error) causes.Fault {
 	if c.defect == "all-is-unknown" {
-		return caslease.Fault{Text: err.Error()}
+		return causes.Fault{Text: err.Error()}
 	}
 	if e, ok := errors.AsType[*answer](err); ok {
-		return caslease.Fault{Kind: e.kind, Text: e.text, Hint: "it is simulated"}
+		return causes.Fault{Kind: e.kind, Text: e.text, Hint: "it is simulated"}
 	}
 	if errors.Is(err, locks.ErrUnavailable) {
-		return caslease.Fault{Kind: caslease.Unreachable, Text: "connection refused", Hint: "it is simulated"}
+		return causes.Fault{Kind: causes.Unreachable, Text: "connection refused", Hint: "it is simulated"}
 	}
-	return caslease.Fault{}
+	return causes.Fault{}
 }
 
 func (c *client) Close() error { return nil }

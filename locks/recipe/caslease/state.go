@@ -93,10 +93,8 @@ func fit(s string, n int) string {
 	}
 }
 
-func (s state) encode() string { return encodeJSON(s) }
-
-func encodeJSON(v any) string {
-	b, err := json.Marshal(v)
+func (s state) encode() string {
+	b, err := json.Marshal(s)
 	if err != nil {
 		panic("caslease: strings and numbers cannot be encoded: " + err.Error())
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 )
 
 // TestParseState: of a state, anything can be believed or nothing.
@@ -74,7 +75,7 @@ func TestStateFits(t *testing.T) {
 			t.Errorf("read back: %+v, %v", r, err)
 		}
 	}
-	if n := len(encodeJSON(request{Nonce: rand.Text(), Token: math.MaxUint64, Text: EncodeText(make([]byte, locks.MaxRecord))})); n > MaxRequest {
+	if n := len(handle.NewRequest(math.MaxUint64, EncodeText(make([]byte, locks.MaxRecord)))); n > MaxRequest {
 		t.Errorf("a request of %d bytes", n)
 	}
 }

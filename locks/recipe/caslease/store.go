@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
@@ -40,7 +41,7 @@ type Store interface {
 
 	// Fault classifies an error that a method of the store returned. All classification
 	// of the store's errors is here.
-	Fault(err error) Fault
+	Fault(err error) causes.Fault
 
 	// Close frees what the store uses in this process. It does not wait for a server.
 	Close() error
@@ -122,44 +123,6 @@ type Cell struct {
 	Leased bool
 	Lessee string
 }
-
-// A Fault says what an error means.
-type Fault struct {
-	Kind Kind
-	// Text describes the error in one line without secrets. If it is "", the error's own
-	// text is used, or for an error of a context, that there was no answer in time.
-	Text string
-	// Hint says what the user might do about the error: a sentence without a full stop.
-	Hint string
-}
-
-// A Kind is what the engine needs to know about an error. In doubt, use Unknown.
-type Kind int
-
-const (
-	// Unknown: the request may or may not have had an effect. Another attempt may succeed.
-	Unknown Kind = iota
-	// Changed: the cell has changed, or does not exist. The request had no effect; that
-	// also holds for all kinds below.
-	Changed
-	// Throttled: the request came too soon, or there are too many. A later one may succeed.
-	Throttled
-	// Unsent: the request definitely had no effect. Another attempt may succeed.
-	Unsent
-	// Unreachable: nothing answers at the address. The first request reports this at once,
-	// because the address may be wrong. While somebody waits or has the lock, requests are
-	// repeated.
-	Unreachable
-	// Refused: another attempt would get the same answer.
-	Refused
-	// Denied: the same, because permission or credentials are missing.
-	Denied
-	// Misnamed: the same, because a parameter of the URL names something that does not exist.
-	Misnamed
-	// Ended: the store's own lease, under which the cell was to be changed, has ended, or
-	// somebody else has it. See ByLease.
-	Ended
-)
 
 // An Expiry is how the engine decides that a holder's lease has ended. With any store it is
 // proof enough if we have watched the cell for a whole lease, by our boot clock, and it has

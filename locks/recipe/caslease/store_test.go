@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -15,9 +16,9 @@ func storeConfig(s *sim) storetest.Config {
 	return storetest.Config{
 		Expiry: s.expiry,
 		Open:   func(testing.TB) caslease.Store { return s.store("host", "p") },
-		FailNext: func(_ testing.TB, k caslease.Kind) {
+		FailNext: func(_ testing.TB, k causes.Kind) {
 			f := Fault{LoseReply: true}
-			if k == caslease.Throttled {
+			if k == causes.Throttled {
 				f = Fault{Err: refuse(k, "too soon")}
 			}
 			s.NextOf(f, "create", "swap")

@@ -26,7 +26,7 @@ func (l *Lock) newTerm(v *view, nonce string) *term {
 	if v.exists() {
 		token = v.token() + 1
 	}
-	t := &term{state: newState(l.o, nonce, l.ttl, token), clean: v.exists() && v.state.Is == free && v.state.Broken == ""}
+	t := &term{state: newState(l.Options, nonce, l.ttl, token), clean: v.exists() && v.state.Is == free && v.state.Broken == ""}
 	switch {
 	case t.clean:
 		t.state.Start = locks.StartClean
@@ -88,7 +88,7 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 		return nil, l.lose(errTaken)
 	case v.state.Is != held:
 		if text, ok := DecodeText(v.state.Why); ok && v.state.Broken != "" {
-			l.tell(text)
+			l.Deliver(v.state.Broken, text)
 		}
 		return nil, l.lose(errFreed)
 	case l.traits.Expiry == ByLease && !v.Leased:
@@ -105,8 +105,10 @@ func (l *Lock) lose(why error) error {
 	defer l.mu.Unlock()
 	if l.final == nil {
 		l.final = why
-		l.log.Info("lost the lock", "err", why)
-		l.reportLoss(why)
+		l.Log.Info("lost the lock", "err", why)
+		if l.Losses != nil {
+			l.Losses <- l.Fail(context.Background(), "watch", why)
+		}
 	}
 	return l.final
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -68,7 +69,7 @@ func (v *view) present() locks.Status {
 	return s
 }
 
-func (l *Lock) key(p Part) Key { return Key{l.o.Name, p} }
+func (l *Lock) key(p Part) Key { return Key{l.Options.Name, p} }
 
 // read reads a cell. A missing cell is not an error.
 func (l *Lock) read(ctx context.Context, p Part) (*view, error) {
@@ -78,7 +79,7 @@ func (l *Lock) read(ctx context.Context, p Part) (*view, error) {
 // readOnce reads a cell, but gives up on an answer that takes too long: a second request, on
 // another connection, may be answered.
 func (l *Lock) readOnce(ctx context.Context, p Part) (*view, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, l.Options.ConnectTimeout/2)
 	defer cancel()
 	return l.read(ctx, p)
 }
@@ -96,7 +97,7 @@ func (l *Lock) swap(ctx context.Context, p Part, at *view, to Value) (*view, err
 // rewrite changes the cell of our term, which is over if the store's own lease is.
 func (l *Lock) rewrite(ctx context.Context, at *view, to Value) (*view, error) {
 	v, err := l.swap(ctx, Lease, at, to)
-	if err != nil && l.kind(err) == Ended {
+	if err != nil && l.kind(err) == causes.Ended {
 		err = l.lose(errEnded)
 	}
 	return v, err

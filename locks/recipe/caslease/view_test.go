@@ -1,9 +1,7 @@
 package caslease
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -38,25 +36,5 @@ func TestPresentAtTheEnd(t *testing.T) {
 		if got := seenAt(age, 0, 0).present().Left; got != want {
 			t.Errorf("after %v: %v left, want %v", age, got, want)
 		}
-	}
-}
-
-// TestFaultOf: the first cause that matches counts. An error of a context has no text, because
-// the engine has a better one.
-func TestFaultOf(t *testing.T) {
-	t.Parallel()
-	no, other := errors.New("no"), errors.New("other")
-	is := func(e error) func(error) bool { return func(err error) bool { return errors.Is(err, e) } }
-	causes := []Cause{{Is: is(no), Kind: Denied, Hint: "ask"}, {Is: is(no), Kind: Refused}, {Is: is(context.Canceled), Kind: Unsent, Text: "ended"}}
-	for err, want := range map[error]Fault{
-		no: {Kind: Denied, Text: "plain no", Hint: "ask"}, context.Canceled: {Kind: Unsent, Text: "ended"},
-		context.DeadlineExceeded: {}, other: {Text: "plain other"}, fmt.Errorf("read: %w", no): {Kind: Denied, Text: "plain read: no", Hint: "ask"},
-	} {
-		if got := FaultOf(err, causes, func(err error) string { return "plain " + err.Error() }); got != want {
-			t.Errorf("%v: got %+v, want %+v", err, got, want)
-		}
-	}
-	if got := FaultOf(context.Canceled, nil, error.Error); got != (Fault{}) {
-		t.Errorf("a context that was cancelled: got %+v", got)
 	}
 }

@@ -22,13 +22,13 @@ type watching struct {
 	active  atomic.Bool   // changes are being reported at the moment
 	changes chan struct{} // has room for one: something may have changed
 	answers chan struct{} // has room for one: the store has answered a request
-	lost    chan error    // has room for one, or is nil: see Lock.Lost
 }
 
-func (w *watching) init(s Store) {
-	if watcher, ok := s.(Watcher); ok {
-		w.watcher, w.changes, w.answers, w.lost = watcher, make(chan struct{}, 1), make(chan struct{}, 1), make(chan error, 1)
-	}
+// init reports whether the store reports changes.
+func (w *watching) init(s Store) bool {
+	w.watcher, _ = s.(Watcher)
+	w.changes, w.answers = make(chan struct{}, 1), make(chan struct{}, 1)
+	return w.watcher != nil
 }
 
 // sleep pauses for d, or until something may have changed.
@@ -50,8 +50,8 @@ func (w *watching) sleep(ctx context.Context, d time.Duration) error {
 func (l *Lock) startWatch() (active bool) {
 	if l.watching.watcher != nil {
 		l.watching.once.Do(func() {
-			_ = l.workers.Go(func(ctx context.Context) {
-				l.follow(ctx, l.o.Name, nil, l.watching.changes, &l.watching.active, l.watching.answers)
+			_ = l.Workers.Go(func(ctx context.Context) {
+				l.follow(ctx, l.Options.Name, nil, l.watching.changes, &l.watching.active, l.watching.answers)
 			})
 		})
 	}
@@ -82,9 +82,9 @@ func (l *Lock) follow(ctx context.Context, name string, from <-chan struct{}, to
 				pause.Reset()
 			}
 		}
-		if err != nil && ctx.Err() == nil && !l.kind(err).transient() {
+		if err != nil && ctx.Err() == nil && !l.kind(err).Transient() {
 			// No warning: cron would mail it after each run, and polling works, too.
-			l.log.Info("the store does not report changes; polling instead", "err", l.plain(err))
+			l.Log.Info("the store does not report changes; polling instead", "err", l.Plain(err))
 			return
 		}
 		select {
@@ -112,7 +112,7 @@ func (l *Lock) watchTerm(t *term) {
 		return
 	}
 	l.startWatch()
-	_ = l.workers.Go(func(ctx context.Context) {
+	_ = l.Workers.Go(func(ctx context.Context) {
 		for {
 			select {
 			case <-l.watching.changes:
@@ -131,27 +131,20 @@ func (l *Lock) watchTerm(t *term) {
 // checkAfterChange finds out whether the lock is still ours, and reads the requests. It
 // returns an error if it should be called again.
 func (l *Lock) checkAfterChange(ctx context.Context, t *term) error {
-	ctx, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.Options.ConnectTimeout)
 	defer cancel()
-	if _, err := l.check(ctx, t); err != nil && l.kind(err).transient() {
+	if _, err := l.check(ctx, t); err != nil && l.kind(err).Transient() {
 		return err
 	}
-	if l.o.NoResign || l.why() != nil {
+	if l.Options.NoResign || l.why() != nil {
 		return nil
 	}
 	v, err := l.readOnce(ctx, Request)
 	l.gotRequests(t, v, err)
-	if err != nil && l.kind(err).transient() {
+	if err != nil && l.kind(err).Transient() {
 		return err
 	}
 	return nil
-}
-
-// reportLoss sends a loss to Lost. It is called once, with mu held.
-func (l *Lock) reportLoss(why error) {
-	if l.watching.lost != nil {
-		l.watching.lost <- &locks.Error{Op: "watch", Backend: l.traits.Backend, Name: l.o.Name, Class: locks.ErrLost, Err: why}
-	}
 }
 
 // Watch implements [locks.Watcher].
@@ -159,25 +152,18 @@ func (l *Lock) Watch(ctx context.Context, all bool) (<-chan struct{}, error) {
 	if l.watching.watcher == nil {
 		return nil, &locks.UsageError{What: "this backend cannot report changes"}
 	}
-	name := l.o.Name
+	name := l.Options.Name
 	if all {
 		name = ""
 	}
-	bounded, cancel := l.workers.Until(ctx)
-	first, err := l.watching.watcher.Watch(bounded, name)
-	c := make(chan struct{}, 1)
-	if err == nil {
-		err = l.workers.Go(func(context.Context) {
-			defer close(c)
-			defer cancel()
-			l.follow(bounded, name, first, c, new(atomic.Bool), nil)
-		})
-	}
-	if err != nil {
-		cancel()
-		return nil, l.fail(ctx, "watch", err)
-	}
-	return c, nil
+	return l.Handle.Watch(ctx, func(ctx context.Context, begun func(), changes chan<- struct{}) error {
+		first, err := l.watching.watcher.Watch(ctx, name)
+		if err == nil {
+			begun()
+			l.follow(ctx, name, first, changes, new(atomic.Bool), nil)
+		}
+		return err
+	})
 }
 
 var _ locks.Watcher = (*Lock)(nil)

@@ -36,7 +36,7 @@ type Campaign struct {
 
 func (l *Lock) newCampaign() *Campaign {
 	c := &Campaign{lock: l, leaving: workers.NewTurn(), ended: make(chan struct{})}
-	c.answers = answers.New(l.traits.Clock, l.o.TTL, l.o.ConnectTimeout)
+	c.answers = answers.New(l.traits.Clock, l.Options.TTL, l.Options.ConnectTimeout)
 	c.life, c.finish = context.WithCancel(context.Background())
 	return c
 }
@@ -84,7 +84,7 @@ func (c *Campaign) Spawn(f func(context.Context)) {
 	if c.Over() != nil {
 		return
 	}
-	_ = c.lock.workers.Go(func(ctx context.Context) {
+	_ = c.lock.Workers.Go(func(ctx context.Context) {
 		ctx, cancel := c.UntilOver(ctx)
 		defer cancel()
 		f(ctx)
@@ -94,8 +94,8 @@ func (c *Campaign) Spawn(f func(context.Context)) {
 // Lose ends a campaign whose entry is definitely no longer ours.
 func (c *Campaign) Lose(why error) {
 	if c.end(why) {
-		c.lock.log.Info("lost the lock, or the place in its queue", "err", why)
-		c.lock.lost <- c.lock.fail(context.Background(), "keep", why)
+		c.lock.Log.Info("lost the lock, or the place in its queue", "err", why)
+		c.lock.Losses <- c.lock.Fail(context.Background(), "keep", why)
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *Campaign) watchEntry(delay time.Duration) {
 		for pause := new(backoff.Backoff); ; {
 			err := c.judge(c.entry.WatchEntry(ctx, pause))
 			if err != nil && ctx.Err() == nil {
-				c.lock.log.Debug("the watch of the lock's entry ended", "err", c.lock.plain(err))
+				c.lock.Log.Debug("the watch of the lock's entry ended", "err", c.lock.Plain(err))
 			}
 			if errors.Is(err, locks.ErrLost) || pause.Wait(ctx) != nil {
 				return
@@ -170,7 +170,7 @@ func (c *Campaign) updateLater() {
 			return
 		}
 		if err := c.judge(c.entry.Update(ctx)); err != nil {
-			c.lock.log.Debug("cannot renew the lock's entry", "err", c.lock.plain(err))
+			c.lock.Log.Debug("cannot renew the lock's entry", "err", c.lock.Plain(err))
 		}
 	})
 }
@@ -186,7 +186,7 @@ func (c *Campaign) undo(ctx context.Context, limit time.Duration) {
 		level = slog.LevelWarn
 	}
 	if err := c.leave(ctx); err != nil {
-		c.lock.log.Log(ctx, level, "cannot undo an acquire; its lease will run out", "err", c.lock.plain(err), "ttl", c.lock.o.TTL)
+		c.lock.Log.Log(ctx, level, "cannot undo an acquire; its lease will run out", "err", c.lock.Plain(err), "ttl", c.lock.Options.TTL)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
 )
 
@@ -109,16 +110,16 @@ func (c *client) Record(ctx context.Context) (text []byte, err error) {
 func (c *client) Ask(ctx context.Context, token uint64, request []byte) error {
 	return c.insist(ctx, "ask", func() {
 		l := c.line()
-		h, r, before := l.head(), queue.ReadRequest(request), queue.ReadRequest(l.request)
+		h, r, before := l.head(), handle.ReadRequest(request), handle.ReadRequest(l.request)
 		switch {
 		case h == nil, h.token != token && !c.is("ask-ignores-token"), c.is("ask-never"):
 			return
 		case before != nil && before.Token == token && c.is("first-ask-wins"):
 			return
 		case c.is("ask-ignores-token"):
-			request = queue.NewRequest(h.token, []byte(r.Text))
+			request = handle.NewRequest(h.token, r.Text)
 		case c.is("ask-mangles"):
-			request = queue.NewRequest(token, bytes.ReplaceAll([]byte(r.Text), []byte{0}, nil))
+			request = handle.NewRequest(token, strings.ReplaceAll(r.Text, "\x00", ""))
 		case c.is("ask-reaches-waiters"):
 			c.s.misdirected <- []byte(r.Text)
 		}
@@ -308,12 +309,13 @@ func (c *client) Probe(ctx context.Context) (locks.Servers, error) {
 }
 
 func (c *client) Fault(err error) queue.Fault {
-	f := queue.Fault{Class: locks.ErrUnavailable, Text: err.Error(), Transient: errors.Is(err, errReset) && !c.is("outage-ends-waiting")}
+	e := &locks.Error{Class: locks.ErrUnavailable, Err: err}
+	f := queue.Fault{Explained: e, Transient: errors.Is(err, errReset) && !c.is("outage-ends-waiting")}
 	switch {
 	case errors.Is(err, errDenied):
-		f.Class, f.Hint = locks.ErrDenied, "ask for it"
+		e.Class, e.Hint = locks.ErrDenied, "ask for it"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		f.Text, f.Timeout = "no answer", true
+		e.Err, f.Timeout = errors.New("no answer"), true
 	}
 	return f
 }
@@ -469,7 +471,7 @@ func (p *contender) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 		return err
 	case err == nil:
 		in.Pause.Reset()
-		in.Deliver(queue.ReadRequest(request))
+		in.Deliver(request)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/label"
 )
 
-// maxSize bounds what is read of a label or a request, which anybody may have written.
+// maxSize bounds what is read of a label, which anybody may have written.
 const maxSize = 64 << 10
 
 // An entryLabel is what a run writes into its entry, as JSON. The priority is the only field

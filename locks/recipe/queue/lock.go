@@ -3,52 +3,42 @@ package queue
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A Lock is a handle on one lock in a store. It implements [locks.Lock], and those of the
 // optional interfaces in that package that the store supports.
 type Lock struct {
-	store   Store
-	traits  Traits
-	o       locks.Options
-	log     *slog.Logger
-	lost    chan error
-	asked   chan []byte
-	workers *workers.Workers
+	*handle.Handle
+	store  Store
+	traits Traits
 
 	mu      sync.Mutex
 	current *Campaign // the latest; nil before the first
 	final   error     // why the handle cannot be used any longer; nil: it can
 }
 
-// Logger returns the log of a handle: the one of its options, or one that discards.
-func Logger(backend string, o locks.Options) *slog.Logger {
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return log.With("backend", backend, "lock", o.Name)
-}
-
 // New makes a handle on the lock that o names, without contacting the server. The handle
 // closes the store when it is closed.
 func New(s Store, t Traits, o locks.Options) *Lock {
-	return &Lock{
-		store: s, traits: t, o: o, log: Logger(t.Backend, o),
-		lost: make(chan error, 1), asked: make(chan []byte, 1), workers: workers.New(),
-	}
+	l := &Lock{store: s, traits: t}
+	l.Handle = handle.New(t.Backend, o, func(err error) (*locks.Error, bool) {
+		f := s.Fault(err)
+		return f.Explained, f.Timeout
+	})
+	l.Secrets = t.Secrets
+	return l
 }
 
 // Acquire implements [locks.Lock].
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	c, err := l.begin(ctx)
 	if err != nil {
-		return locks.Grant{}, l.fail(ctx, "acquire", err)
+		return locks.Grant{}, l.Fail(ctx, "acquire", err)
 	}
 	token, err := c.run(ctx, try)
 	ttl, over := c.TTL(), c.Over()
@@ -65,7 +55,7 @@ func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	}
 	c.abandon(err)
 	c.undo(ctx, limit)
-	return locks.Grant{}, l.fail(ctx, "acquire", err)
+	return locks.Grant{}, l.Fail(ctx, "acquire", err)
 }
 
 // begin begins a campaign, or continues that of a place that was resumed.
@@ -122,7 +112,7 @@ func (l *Lock) Renew(ctx context.Context) error {
 	c, final := l.state()
 	switch {
 	case final != nil:
-		return l.fail(ctx, "renew", final)
+		return l.Fail(ctx, "renew", final)
 	case c == nil || c.Over() != nil || c.TTL() == 0:
 		return locks.ErrNoLease
 	}
@@ -134,7 +124,7 @@ func (l *Lock) Renew(ctx context.Context) error {
 		err = over
 	}
 	if err != nil && !errors.Is(err, locks.ErrNoLease) {
-		return l.fail(ctx, "renew", err)
+		return l.Fail(ctx, "renew", err)
 	}
 	return err
 }
@@ -151,13 +141,10 @@ func (l *Lock) Release(ctx context.Context) error {
 	}
 	c.end(errReleased)
 	if err := c.leave(ctx); err != nil {
-		return l.fail(ctx, "release", err)
+		return l.Fail(ctx, "release", err)
 	}
 	return nil
 }
-
-// Lost implements [locks.Lock].
-func (l *Lock) Lost() <-chan error { return l.lost }
 
 // Close implements [locks.Lock].
 func (l *Lock) Close() error {
@@ -165,14 +152,11 @@ func (l *Lock) Close() error {
 	if c, _ := l.state(); c != nil {
 		c.end(workers.ErrClosed)
 	}
-	l.workers.End()
+	l.Workers.End()
 	l.store.Close()
-	l.workers.Wait()
+	l.Workers.Wait()
 	return nil
 }
-
-// SecretEnv implements [locks.SecretReader].
-func (l *Lock) SecretEnv() []string { return l.traits.Secrets }
 
 // Term implements [locks.Adopter].
 func (l *Lock) Term() string {
@@ -220,8 +204,7 @@ func (l *Lock) Resume(place string) error {
 }
 
 var (
-	_ locks.Lock         = (*Lock)(nil)
-	_ locks.Adopter      = (*Lock)(nil)
-	_ locks.Placer       = (*Lock)(nil)
-	_ locks.SecretReader = (*Lock)(nil)
+	_ locks.Lock    = (*Lock)(nil)
+	_ locks.Adopter = (*Lock)(nil)
+	_ locks.Placer  = (*Lock)(nil)
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -480,7 +481,7 @@ func TestLossAfterWait(t *testing.T) {
 
 // asks leaves a request as it is stored.
 func (b *bench) asks(token uint64, text string) []byte {
-	r := queue.NewRequest(token, []byte(text))
+	r := handle.NewRequest(token, text)
 	b.leaves(r)
 	return r
 }
@@ -565,9 +566,9 @@ func TestErrors(t *testing.T) {
 			b.Errorf("got %v, hint %q", err, locks.Hint(err))
 		}
 		ended, cancel := context.WithCancel(b.Context())
-		cancel()
+		b.Fault(func(verb) Fault { cancel(); return Fault{Err: errDenied} })
 		if _, err := l.Inspect(ended); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not allowed") {
-			b.Errorf("with a context that has ended: %v", err)
+			b.Errorf("with a context that ends meanwhile: %v", err)
 		}
 		b.Fault(nil)
 		if _, err := l.Inspect(ended); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "no answer") {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/script"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -233,12 +234,12 @@ func (s *sim) remove(e *entry, released bool) {
 
 // endTerm does what some defects do at the end of a term.
 func (s *sim) endTerm(l *line, released bool) {
-	r, h := queue.ReadRequest(l.request), l.head()
+	r, h := handle.ReadRequest(l.request), l.head()
 	switch {
 	case released && s.is("record-lost-on-release"), !released && s.is("record-lost-on-takeover"):
 		l.text = nil
 	case h != nil && r != nil && s.is("ask-kept-for-the-next-term"):
-		l.request = queue.NewRequest(h.token, []byte(r.Text))
+		l.request = handle.NewRequest(h.token, r.Text)
 		l.asked++
 	case h == nil && s.is("token-restarts-after-release"):
 		s.last = 0

@@ -24,7 +24,7 @@ type Store interface {
 	// Record returns the lock's record, or nil if there is none. Anybody may have written
 	// it, at any length.
 	Record(ctx context.Context) ([]byte, error)
-	// Ask leaves a request, as NewRequest made it, for the entry with a token, on the
+	// Ask leaves a request, as [handle.NewRequest] made it, for the entry with a token, on the
 	// condition that this entry leads. If it does not lead, Ask need do nothing.
 	Ask(ctx context.Context, token uint64, request []byte) error
 	// Break deletes the entry with a token if it leads in the step that deletes it.
@@ -134,18 +134,6 @@ type View struct {
 	Token    uint64 // of our entry; 0: we have none
 	Leads    bool   // whether our entry leads
 	Position int    // of our entry, from 1; 0: unknown
-}
-
-// A Fault says what an error means.
-type Fault struct {
-	// Class is [locks.ErrDenied] or [locks.ErrUnavailable]. Text describes the error in one
-	// line without secrets, and Hint says what the user might do about it.
-	Class      error
-	Text, Hint string
-	// Timeout reports that nothing is known except that the time was up.
-	Timeout bool
-	// Transient reports that another attempt may succeed.
-	Transient bool
 }
 
 // Traits describe a store.

@@ -96,7 +96,7 @@ func (c *Campaign) look(ctx context.Context, pause *backoff.Backoff, err error) 
 		}
 		c.answers.Failed(err, f.Timeout)
 		if !warned && ctx.Err() == nil {
-			c.lock.log.Warn("the wait is disturbed; trying again", "err", c.lock.plain(err))
+			c.lock.Log.Warn("the wait is disturbed; trying again", "err", c.lock.Plain(err))
 			warned = true
 		}
 		if pause.Wait(ctx) != nil {
@@ -108,7 +108,7 @@ func (c *Campaign) look(ctx context.Context, pause *backoff.Backoff, err error) 
 
 // report calls Options.Waiting with what we wait for.
 func (c *Campaign) report(v View) {
-	if c.lock.o.Waiting != nil {
-		c.lock.o.Waiting(locks.Waiting{Status: v.Status(), Lease: c.TTL(), Position: v.Position})
+	if c.lock.Options.Waiting != nil {
+		c.lock.Options.Waiting(locks.Waiting{Status: v.Status(), Lease: c.TTL(), Position: v.Position})
 	}
 }

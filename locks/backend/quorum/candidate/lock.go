@@ -13,6 +13,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum/votes"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
@@ -92,12 +93,8 @@ func New(c Config, o locks.Options) (*Lock, error) {
 	if c.Clock == nil {
 		c.Clock = clock.Boot{}
 	}
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	return &Lock{
-		c: c, o: o, log: log.With("backend", "quorum", "lock", o.Name), candidate: candidate,
+		c: c, o: o, log: handle.Logger("quorum", o), candidate: candidate,
 		lost: make(chan error, 1), changed: make(chan struct{}, 1), workers: workers.New(),
 	}, nil
 }

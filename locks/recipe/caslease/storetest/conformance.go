@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -95,7 +96,7 @@ func (o operator) change(tb testing.TB, u *url.URL, k caslease.Key, once func(co
 		if err == nil {
 			return
 		}
-		if s.Fault(err).Kind != caslease.Changed {
+		if s.Fault(err).Kind != causes.Changed {
 			tb.Fatalf("change %v: %v", k, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -35,7 +36,7 @@ func Create(t *testing.T, s caslease.Store, k caslease.Key) caslease.Cell {
 }
 
 // IsKind checks the kind of an error, and returns what it means.
-func IsKind(t *testing.T, s caslease.Store, err error, want caslease.Kind) caslease.Fault {
+func IsKind(t *testing.T, s caslease.Store, err error, want causes.Kind) causes.Fault {
 	t.Helper()
 	if err == nil {
 		t.Fatal("no error")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
@@ -28,7 +29,7 @@ type Config struct {
 
 	// FailNext makes the next write to the store fail with a kind. If that is Unknown, the
 	// write takes effect and its answer is lost. The other kind is Throttled.
-	FailNext func(t testing.TB, k caslease.Kind)
+	FailNext func(t testing.TB, k causes.Kind)
 	// Unreachable makes a client of an address where nothing answers.
 	Unreachable func(t testing.TB) caslease.Store
 	// Hostile overwrites a cell, if others can do so.
@@ -136,7 +137,7 @@ func undated(c caslease.Cell) caslease.Cell {
 }
 
 // kind checks the kind of an error.
-func (b *bench) kind(what string, err error, want caslease.Kind) {
+func (b *bench) kind(what string, err error, want causes.Kind) {
 	b.Helper()
 	if err == nil {
 		b.Errorf("%s: no error; want kind %d", what, want)
@@ -155,8 +156,8 @@ func absent(t testing.TB, c Config) {
 	other := key(caslease.Lease)
 	at := b.swap(other, caslease.Cell{}, state(1))
 	_, err := b.store.Swap(b.ctx, k, at, state(2))
-	b.kind("a swap of a missing cell", err, caslease.Changed)
-	b.kind("a deletion of a missing cell", b.store.Delete(b.ctx, k, at), caslease.Changed)
+	b.kind("a swap of a missing cell", err, causes.Changed)
+	b.kind("a deletion of a missing cell", b.store.Delete(b.ctx, k, at), causes.Changed)
 	if got := b.read(b.store, k); got.Version != "" {
 		b.Errorf("afterwards the cell is %+v", got)
 	}
@@ -172,7 +173,7 @@ func create(t testing.TB, c Config) {
 			b.Errorf("created %+v", made)
 		}
 		_, err := b.store.Swap(b.ctx, k, caslease.Cell{}, state(2))
-		b.kind("a second creation", err, caslease.Changed)
+		b.kind("a second creation", err, causes.Changed)
 		if got := b.read(b.store, k); got.State != made.State || got.Version != made.Version {
 			b.Errorf("the cell was %+v and is %+v", made, got)
 		}
@@ -218,12 +219,12 @@ func refused(t testing.TB, c Config) {
 	now := b.swap(k, old, state(2))
 	for _, to := range []caslease.Value{state(3), {Record: []byte("y")}, {State: `{"n":3}`, Record: []byte("y")}} {
 		_, err := b.store.Swap(b.ctx, k, old, to)
-		b.kind("a swap of an old version", err, caslease.Changed)
+		b.kind("a swap of an old version", err, causes.Changed)
 		if got := b.read(b.store, k); !reflect.DeepEqual(undated(got), undated(now)) {
 			b.Errorf("a refused swap changed %+v to %+v", now, got)
 		}
 	}
-	b.kind("a deletion of an old version", b.store.Delete(b.ctx, k, old), caslease.Changed)
+	b.kind("a deletion of an old version", b.store.Delete(b.ctx, k, old), causes.Changed)
 	b.swap(k, now, state(4))
 }
 
@@ -247,7 +248,7 @@ func remove(t testing.TB, c Config) {
 		if got := b.read(b.store, k); got.Version != "" {
 			b.Errorf("after the deletion the cell is %+v", got)
 		}
-		b.kind("a second deletion", b.store.Delete(b.ctx, k, at), caslease.Changed)
+		b.kind("a second deletion", b.store.Delete(b.ctx, k, at), causes.Changed)
 	}
 }
 
@@ -322,7 +323,7 @@ func oneWins(t testing.TB, c Config) {
 		now, winners := b.read(b.store, k), 0
 		for i, err := range errs {
 			if err != nil {
-				b.kind("a concurrent swap", err, caslease.Changed)
+				b.kind("a concurrent swap", err, causes.Changed)
 				continue
 			}
 			winners++
@@ -434,7 +435,7 @@ func contexts(t testing.TB, c Config) {
 	for what, err := range map[string]error{"read": reading, "swap": writing} {
 		if err == nil {
 			b.Errorf("%s: no error, though its context had ended", what)
-		} else if f := b.store.Fault(err); f.Kind != caslease.Unknown && f.Kind != caslease.Unsent {
+		} else if f := b.store.Fault(err); f.Kind != causes.Unknown && f.Kind != causes.Unsent {
 			b.Errorf("%s: %v is %+v", what, err, f)
 		}
 	}
@@ -451,9 +452,9 @@ func lostAnswer(t testing.TB, c Config) {
 	k := key(caslease.Lease)
 	at := caslease.Cell{}
 	for n := range 2 {
-		c.FailNext(b, caslease.Unknown)
+		c.FailNext(b, causes.Unknown)
 		_, err := b.store.Swap(b.ctx, k, at, state(n))
-		b.kind("a swap whose answer was lost", err, caslease.Unknown)
+		b.kind("a swap whose answer was lost", err, causes.Unknown)
 		if at = b.read(b.store, k); at.State != state(n).State {
 			b.Errorf("the write took effect, but the cell is %+v", at)
 		}
@@ -469,9 +470,9 @@ func throttled(t testing.TB, c Config) {
 	}
 	k := key(caslease.Lease)
 	at := b.swap(k, caslease.Cell{}, state(1))
-	c.FailNext(b, caslease.Throttled)
+	c.FailNext(b, causes.Throttled)
 	_, err := b.store.Swap(b.ctx, k, at, state(2))
-	b.kind("a swap that came too soon", err, caslease.Throttled)
+	b.kind("a swap that came too soon", err, causes.Throttled)
 	if got := b.read(b.store, k); got.Version != at.Version {
 		b.Errorf("after the refused write the cell is %+v", got)
 	}
@@ -487,7 +488,7 @@ func unreachable(t testing.TB, c Config) {
 	b.store = c.Unreachable(b)
 	b.Cleanup(func() { _ = b.store.Close() })
 	_, err := b.store.Read(b.ctx, key(caslease.Lease))
-	b.kind("a read", err, caslease.Unreachable)
+	b.kind("a read", err, causes.Unreachable)
 	if f := b.store.Fault(err); f.Text == "" || f.Hint == "" || strings.ContainsAny(f.Text+f.Hint, "\n\x1b") {
 		b.Errorf("a read: %+v; want a text and a hint of one line each", f)
 	}
@@ -505,7 +506,7 @@ func hostile(t testing.TB, c Config) {
 			b.Errorf("%d: read %q %q, %d bytes, after %q", i, got.Version, got.Foreign, len(got.State), at.Version)
 		}
 		_, err := b.store.Swap(b.ctx, k, at, state(2))
-		b.kind("a swap of the version before", err, caslease.Changed)
+		b.kind("a swap of the version before", err, causes.Changed)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -80,7 +81,7 @@ func (b *bench) read() caslease.Cell {
 func (b *bench) refused(at caslease.Cell, minAge time.Duration) {
 	b.Helper()
 	_, err := b.store.Swap(b.ctx, jobs, at, caslease.Value{State: "{}", MinAge: minAge})
-	if err == nil || b.store.Fault(err).Kind != caslease.Changed {
+	if err == nil || b.store.Fault(err).Kind != causes.Changed {
 		b.Errorf("got %v; want an error of the kind Changed", err)
 	}
 }
@@ -96,7 +97,7 @@ func firstSwap(b *bench) {
 			_, err := s.Swap(b.ctx, jobs, caslease.Cell{}, caslease.Value{State: "{}"})
 			if err == nil {
 				made.Add(1)
-			} else if s.Fault(err).Kind != caslease.Changed {
+			} else if s.Fault(err).Kind != causes.Changed {
 				b.Error(err)
 			}
 		})
