@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"database/sql/driver"
@@ -40,12 +41,6 @@ type commitError struct{ error }
 
 func (e *commitError) Unwrap() error { return e.error }
 
-// A cause is a kind of error of the server.
-type cause struct {
-	kind causes.Kind
-	hint string
-}
-
 const (
 	hintReplica = "locks need a server that accepts writes; name all hosts (mysql://a,b/database), or an address that follows the primary"
 	hintAddress = "check host and port of the URL (or of ~/.my.cnf, MYSQL_HOST, MYSQL_TCP_PORT), and that the server listens there"
@@ -56,80 +51,72 @@ const (
 	hintMany    = "the server accepts no more connections: see its max_connections and max_user_connections"
 )
 
-// cause returns the cause of an error before the commit, which certainly had no effect.
-func (s *settings) cause(number uint16) cause {
+// fault returns what an error before the commit means, which certainly had no effect.
+func (s *settings) fault(number uint16) causes.Fault {
 	switch number {
 	case 1213: // deadlock: somebody else was writing, so read again
-		return cause{causes.Changed, ""}
+		return causes.Fault{Kind: causes.Changed}
 	case 1062: // duplicate key: somebody else has created the row
-		return cause{causes.Changed, ""}
+		return causes.Fault{Kind: causes.Changed}
 	case 1205:
-		return cause{causes.Unsent, hintLocked}
+		return causes.Fault{Kind: causes.Unsent, Hint: hintLocked}
 	case 1021, 1114, 3:
-		return cause{causes.Unsent, hintFull}
+		return causes.Fault{Kind: causes.Unsent, Hint: hintFull}
 	case 1040, 1203, 1226:
-		return cause{causes.Throttled, hintMany}
+		return causes.Fault{Kind: causes.Throttled, Hint: hintMany}
 	case 1290, 1792, 1836: // read_only; only to read; innodb_read_only
-		return cause{causes.Unreachable, hintReplica}
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintReplica}
 	case 1047: // the node of a Galera cluster
-		return cause{causes.Unreachable, "this node has lost the others, or has just been started; name several nodes (mysql://a,b,c/database)"}
+		return causes.Fault{Kind: causes.Unreachable, Hint: "this node has lost the others, or has just been started; name several nodes (mysql://a,b,c/database)"}
 	case 1045, 1130, 1698, 1820, 1862, 3118, 4151:
-		return cause{causes.Denied, hintLogin}
+		return causes.Fault{Kind: causes.Denied, Hint: hintLogin}
 	case 3159:
-		return cause{causes.Denied, "the server requires TLS: omit tls=false, and ssl-mode=DISABLED"}
+		return causes.Fault{Kind: causes.Denied, Hint: "the server requires TLS: omit tls=false, and ssl-mode=DISABLED"}
 	case 1049:
-		return cause{causes.Refused, "create it: CREATE DATABASE " + quote(s.database) + "; or name another"}
+		return causes.Fault{Kind: causes.Refused, Hint: "create it: CREATE DATABASE " + quote(s.database) + "; or name another"}
 	case 1044, 1142, 1143:
-		return cause{causes.Denied, "ask the owner of the database to run: " + s.setup()}
+		return causes.Fault{Kind: causes.Denied, Hint: "ask the owner of the database to run: " + s.setup()}
 	case 1665: // see transactionSQL
-		return cause{causes.Refused, "the server replicates statements, so that a replica's clock could end leases: SET GLOBAL binlog_format = 'ROW'"}
+		return causes.Fault{Kind: causes.Refused, Hint: "the server replicates statements, so that a replica's clock could end leases: SET GLOBAL binlog_format = 'ROW'"}
 	case 1054, 1136, 1264, 1364, 1406:
-		return cause{causes.Refused, "the table " + s.where() + " differs from the one that leaderrun creates: name another database, or rename the table when nothing runs under its locks"}
+		return causes.Fault{Kind: causes.Refused, Hint: "the table " + s.where() + " differs from the one that leaderrun creates: name another database, or rename the table when nothing runs under its locks"}
 	case 1064, 1231:
-		return cause{causes.Refused, "the server is none of MySQL 8 or MariaDB 10.5 and later"}
+		return causes.Fault{Kind: causes.Refused, Hint: "the server is none of MySQL 8 or MariaDB 10.5 and later"}
 	}
-	return cause{kind: causes.Unsent}
+	return causes.Fault{Kind: causes.Unsent}
 }
 
 // Fault implements [caslease.Store].
 func (s *store) Fault(err error) causes.Fault {
-	f := causes.Fault{Kind: s.kind(err), Text: text(err)}
-	switch {
-	case causes.Is[*commitError](err):
-	case number(err) != 0:
-		f.Hint = s.settings.cause(number(err)).hint
-	case errors.Is(err, errReadOnly):
-		f.Hint = hintReplica
-	case errors.Is(err, errEngine):
-		f.Hint = "without transactions a lock can be lost: ALTER TABLE " + s.settings.where() + " ENGINE = InnoDB"
-	case isNoKey(err):
-		f.Text, f.Hint = "the server does not speak TLS, and wants the password", hintKey
-	case isTLS(err):
-		f.Hint = hintTLS
-	case f.Kind == causes.Unreachable:
-		f.Hint = hintAddress
-	}
+	f := s.meaning(err)
+	f.Text = cmp.Or(f.Text, text(err))
 	return f
 }
 
-func (s *store) kind(err error) causes.Kind {
+func (s *store) meaning(err error) causes.Fault {
 	switch {
 	case causes.Is[*commitError](err):
-		return causes.Unknown
+		return causes.Fault{}
 	case number(err) != 0:
-		return s.settings.cause(number(err)).kind
+		return s.settings.fault(number(err))
 	case errors.Is(err, errChanged):
-		return causes.Changed
-	case errors.Is(err, errEngine), errors.Is(err, locks.ErrUsage):
-		return causes.Refused
+		return causes.Fault{Kind: causes.Changed}
+	case errors.Is(err, errEngine):
+		return causes.Fault{Kind: causes.Refused, Hint: "without transactions a lock can be lost: ALTER TABLE " + s.settings.where() + " ENGINE = InnoDB"}
+	case errors.Is(err, locks.ErrUsage):
+		return causes.Fault{Kind: causes.Refused}
 	case isNoKey(err):
-		return causes.Denied
-	case errors.Is(err, errReadOnly), isTLS(err), causes.NoConnection(err), causes.Is[*net.DNSError](err) && !ended(err):
-		return causes.Unreachable
+		return causes.Fault{Kind: causes.Denied, Text: "the server does not speak TLS, and wants the password", Hint: hintKey}
+	case errors.Is(err, errReadOnly):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintReplica}
+	case isTLS(err):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintTLS}
+	case causes.NoConnection(err), causes.Is[*net.DNSError](err) && !ended(err):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintAddress}
 	case causes.Is[*connectError](err), errors.Is(err, driver.ErrBadConn):
-		return causes.Unsent
+		return causes.Fault{Kind: causes.Unsent}
 	}
-	return causes.Unknown
+	return causes.Fault{}
 }
 
 // ended reports whether our own timeout or cancellation ended the request.

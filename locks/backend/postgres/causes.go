@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -74,27 +75,37 @@ func (s *store) causes() []cause {
 
 // Fault implements [caslease.Store].
 func (s *store) Fault(err error) causes.Fault {
-	f := causes.Fault{Kind: s.kind(err), Text: text(err)}
-	e, server := errors.AsType[*pgconn.PgError](err)
-	switch {
-	case server && causes.Is[*pgconn.ConnectError](err) && strings.HasPrefix(e.Code, "42"):
-		f.Hint = hintSession // no statement of ours was sent, so this is not about the table
-	case server:
-		f.Hint = s.cause(e.Code).hint
-	case errors.Is(err, errStandby), errors.Is(err, errReadOnly):
-		f.Hint = hintStandby
-	case causes.Is[*warnedError](err):
-		f.Hint = hintWarned
-	case isTLS(last(err)) && strings.Contains(last(err).Error(), "server refused TLS connection"):
-		f.Hint = hintNoTLS
-	case isTLS(last(err)):
-		f.Hint = hintTLS
-	case errors.Is(err, errUnread):
-		f.Hint = "check the files of certificates, passwords and services that the settings name"
-	case f.Kind == causes.Unreachable:
-		f.Hint = hintAddress
-	}
+	f := s.meaning(err)
+	f.Text = text(err)
 	return f
+}
+
+func (s *store) meaning(err error) causes.Fault {
+	connecting := causes.Is[*pgconn.ConnectError](err) // nothing of the request was sent
+	e, server := errors.AsType[*pgconn.PgError](err)
+	switch at := last(err); {
+	case errors.Is(err, errChanged):
+		return causes.Fault{Kind: causes.Changed}
+	case errors.Is(err, locks.ErrUsage):
+		return causes.Fault{Kind: causes.Refused}
+	case server:
+		return s.refused(e, connecting)
+	case errors.Is(err, errStandby), errors.Is(err, errReadOnly):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintStandby}
+	case causes.Is[*warnedError](err):
+		return causes.Fault{Hint: hintWarned}
+	case isTLS(at) && strings.Contains(at.Error(), "server refused TLS connection"):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintNoTLS}
+	case isTLS(at):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintTLS}
+	case errors.Is(err, errUnread):
+		return causes.Fault{Kind: causes.Unsent, Hint: "check the files of certificates, passwords and services that the settings name"}
+	case unreachable(at) && !ended(at):
+		return causes.Fault{Kind: causes.Unreachable, Hint: hintAddress}
+	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed):
+		return causes.Fault{Kind: causes.Unsent}
+	}
+	return causes.Fault{}
 }
 
 // hintTable names nothing that could hurt a lock that is held.
@@ -102,36 +113,22 @@ func (s *store) hintTable() string {
 	return "the table " + s.pool.settings.where() + " differs from the one that leaderrun creates: name another schema with schema=, or rename the table when nothing runs under its locks"
 }
 
-func (s *store) cause(state string) cause {
-	for _, c := range s.causes() {
-		if strings.HasPrefix(state, c.state) {
-			return c
-		}
+// refused returns what an error of the server means.
+func (s *store) refused(e *pgconn.PgError, connecting bool) causes.Fault {
+	c := cause{kind: causes.Unsent}
+	if at := slices.IndexFunc(s.causes(), func(c cause) bool { return strings.HasPrefix(e.Code, c.state) }); at >= 0 {
+		c = s.causes()[at]
 	}
-	return cause{kind: causes.Unsent}
-}
-
-func (s *store) kind(err error) causes.Kind {
-	connecting := causes.Is[*pgconn.ConnectError](err) // nothing of the request was sent
-	e, server := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case errors.Is(err, errChanged):
-		return causes.Changed
-	case errors.Is(err, locks.ErrUsage):
-		return causes.Refused
-	case server && !connecting && e.SeverityUnlocalized != "ERROR":
-		return causes.Unknown
-	case server:
-		if kind := s.cause(e.Code).kind; kind != causes.Unknown || !connecting {
-			return kind
-		}
-		return causes.Unsent
-	case errors.Is(err, errStandby), errors.Is(err, errReadOnly), isTLS(last(err)), unreachable(last(err)) && !ended(last(err)):
-		return causes.Unreachable
-	case connecting, pgconn.SafeToRetry(err), errors.Is(err, errClosed), errors.Is(err, errUnread):
-		return causes.Unsent
+	case connecting && c.kind == causes.Unknown:
+		c.kind = causes.Unsent
+	case !connecting && e.SeverityUnlocalized != "ERROR":
+		c.kind = causes.Unknown
 	}
-	return causes.Unknown
+	if connecting && strings.HasPrefix(e.Code, "42") {
+		c.hint = hintSession // no statement of ours was sent, so this is not about the table
+	}
+	return causes.Fault{Kind: c.kind, Hint: c.hint}
 }
 
 // several are errors that were joined.
