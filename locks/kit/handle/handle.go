@@ -23,8 +23,7 @@ type Handle struct {
 	Losses chan error
 	// Secrets are the variables that a job must not see: see [locks.SecretReader].
 	Secrets []string
-	// ExplainOther returns the class of an error that has none yet, a text of one line and a
-	// hint, and whether nothing is known except that the time was up.
+	// ExplainOther does what [Handle.Explain] does for an error without a [Class].
 	ExplainOther func(error) (e *locks.Error, onlyTime bool)
 }
 
@@ -54,13 +53,22 @@ func (h *Handle) Location(context.Context) string { return h.Backend }
 // SecretEnv implements [locks.SecretReader].
 func (h *Handle) SecretEnv() []string { return h.Secrets }
 
-// Explain returns the class of an error, a text of one line and a hint, and whether nothing is
-// known except that the time was up. An error that has a class already stays as it is.
-func (h *Handle) Explain(err error) (e *locks.Error, onlyTime bool) {
+// Class returns the class of an error that needs no explanation: [locks.ErrLost],
+// [locks.ErrHeld] or [locks.ErrUsage]. For others it returns nil.
+func Class(err error) error {
 	for _, class := range []error{locks.ErrLost, locks.ErrHeld, locks.ErrUsage} {
 		if errors.Is(err, class) {
-			return &locks.Error{Class: class, Err: err}, false
+			return class
 		}
+	}
+	return nil
+}
+
+// Explain returns the class of an error, a text of one line and a hint, and whether nothing is
+// known except that the time was up. An error with a [Class] stays as it is.
+func (h *Handle) Explain(err error) (e *locks.Error, onlyTime bool) {
+	if class := Class(err); class != nil {
+		return &locks.Error{Class: class, Err: err}, false
 	}
 	return h.ExplainOther(err)
 }

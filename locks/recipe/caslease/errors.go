@@ -5,6 +5,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 )
 
 // How a term ended.
@@ -58,7 +59,7 @@ func (l *Lock) fault(err error) causes.Fault {
 	switch {
 	case errors.As(err, &own):
 		return own.fault()
-	case errors.As(err, &explained), errors.Is(err, locks.ErrLost), errors.Is(err, locks.ErrHeld), errors.Is(err, locks.ErrUsage):
+	case errors.As(err, &explained), handle.Class(err) != nil:
 		return causes.Fault{Kind: settled}
 	}
 	return l.store.Fault(err)

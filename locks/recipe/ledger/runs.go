@@ -62,7 +62,7 @@ func (r *Record) Finish(schedule string, run Run) error {
 	if len(schedule) > maxScheduleLen || schedule == "" || !utf8.ValidString(schedule) {
 		return fmt.Errorf("note a run: the schedule %q has not 1 to %d bytes of UTF-8", locks.Abbreviate(schedule), maxScheduleLen)
 	}
-	run.By = cut(run.By)
+	run.By = locks.Cut(strings.ToValidUTF8(run.By, "?"), maxBy) // in JSON, an invalid byte takes three
 	h := history{Schedule: schedule}
 	if i := r.find(schedule); i >= 0 {
 		h = r.runs[i]
@@ -160,11 +160,6 @@ func (h *history) check() error {
 		}
 	}
 	return nil
-}
-
-// cut shortens a holder's name, between two runes.
-func cut(by string) string {
-	return locks.Cut(strings.ToValidUTF8(by, "?"), maxBy) // in JSON, an invalid byte takes three
 }
 
 // Last returns the run that ended last, of any schedule, and its schedule.

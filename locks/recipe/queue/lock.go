@@ -10,6 +10,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
+// Why a term ended. The store has its own errors for an entry or a session that ended.
+const (
+	errReleased = locks.LostError("the handle was released")
+	errNotHeld  = locks.LostError("the handle does not hold the lock")
+)
+
 // A Lock is a handle on one lock in a store. It implements [locks.Lock], and those of the
 // optional interfaces in that package that the store supports.
 type Lock struct {
@@ -32,6 +38,14 @@ func New(s Store, t Traits, o locks.Options) *Lock {
 	})
 	l.Secrets = t.Secrets
 	return l
+}
+
+// fault classifies an error, unless it already has a class.
+func (l *Lock) fault(err error) Fault {
+	if handle.Class(err) != nil {
+		return Fault{}
+	}
+	return l.store.Fault(err)
 }
 
 // Acquire implements [locks.Lock].

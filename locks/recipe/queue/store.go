@@ -136,6 +136,17 @@ type View struct {
 	Position int    // of our entry, from 1; 0: unknown
 }
 
+// A Fault says what an error means.
+type Fault struct {
+	// Explained has the class, [locks.ErrDenied] or [locks.ErrUnavailable], the error in one
+	// line without secrets, and a hint.
+	Explained *locks.Error
+	// Timeout reports that nothing is known except that the time was up.
+	Timeout bool
+	// Transient reports that another attempt may succeed.
+	Transient bool
+}
+
 // Traits describe a store.
 type Traits struct {
 	Backend string // the scheme and the address, with the prefix, for messages
