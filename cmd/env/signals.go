@@ -17,7 +17,7 @@ func Catch(to chan<- os.Signal, all []os.Signal) {
 // Survive keeps us alive when standard error is a pipe without a reader, or a file at the
 // limit of its size. It drops the signals, which are about ourselves. It catches them
 // because the job would inherit an ignored signal.
-func Survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ) }
+func Survive() { signals.Drop(syscall.SIGPIPE, syscall.SIGXFSZ) }
 
 // endings returns the signals that users send to end a program.
 func endings() []os.Signal {

@@ -41,14 +41,7 @@ func (h *host) Open(ctx context.Context, waiting func(locks.Waiting)) (locks.Loc
 		Logger:         h.log,
 		Waiting:        waiting,
 	}
-	lock, err := h.open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if !locks.IsPermanent(lock) { // a death without a release would cost a ttl
-		<-h.signals.ready
-	}
-	return lock, nil
+	return h.open(ctx, o)
 }
 
 func (h *host) open(ctx context.Context, o locks.Options) (locks.Lock, error) {

@@ -113,9 +113,6 @@ func (s *session) run(r *options.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if s.opt.Verbose > 0 || s.opt.LogFile != "" || s.opt.Events != "" {
-		<-signals.ready // a pipe to which we write may have no reader
-	}
 	if err := s.env.Console.LogTo(s.opt.LogFile); err != nil {
 		return err
 	}
@@ -265,7 +262,7 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 	c.Command.Env = notify.JobEnvironment(command.Env)
 	c.Signals = signals.caught
 	h := &host{session: s, backend: backend, runID: c.RunID, log: logger, signals: signals, nested: nested, metrics: metrics}
-	all := runner.Observers{signals, nested, events, service, s.env.Console, trace, line}
+	all := runner.Observers{nested, events, service, s.env.Console, trace, line}
 	if metrics != nil {
 		all = append(all, metrics)
 	}

@@ -44,7 +44,7 @@ func Main(args []string) int {
 		return 70
 	}
 	// What follows takes part of the time of the campaign, not of the start.
-	go ignoreSignals()
+	ignoreSignals()
 	m := machine{home: cgroup.Find()}
 	g := newGuard(c, m)
 	core := os.Getppid() // 0 in a pid namespace of our own
@@ -96,5 +96,5 @@ func sayLate(late time.Duration, core int) {
 func ignoreSignals() {
 	all := []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 	ignored := func(sig os.Signal) bool { return signal.Ignored(sig) || signals.Ignored(sig) }
-	signals.Notify(make(chan os.Signal, 1), slices.DeleteFunc(all, ignored)...)
+	signals.Drop(slices.DeleteFunc(all, ignored)...)
 }

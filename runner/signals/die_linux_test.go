@@ -16,11 +16,12 @@ import (
 )
 
 // Variables with the signal that a process of these tests is to die of, get without more ado,
-// or catch.
+// catch, or drop.
 const (
 	mustDie   = "SIGNALS_TEST_DIE"
 	mustGet   = "SIGNALS_TEST_GET"
 	mustCatch = "SIGNALS_TEST_CATCH"
+	mustDrop  = "SIGNALS_TEST_DROP"
 )
 
 func TestMain(m *testing.M) {
@@ -41,6 +42,19 @@ func TestMain(m *testing.M) {
 		if <-caught == sig {
 			os.Exit(4)
 		}
+	}
+	if n, err := strconv.Atoi(os.Getenv(mustDrop)); err == nil {
+		signals.Drop(syscall.Signal(n), unix.SIGTSTP, unix.SIGPIPE)
+		for _, sig := range []syscall.Signal{syscall.Signal(n), unix.SIGTSTP, unix.SIGPIPE} {
+			_ = unix.Kill(unix.Getpid(), sig)
+		}
+		r, w, _ := os.Pipe()
+		_ = r.Close()
+		_, _ = w.Write([]byte{0})
+		c := exec.Command("grep", "SigIgn", "/proc/self/status")
+		c.Stdout = os.Stdout
+		_ = c.Run()
+		os.Exit(5)
 	}
 	os.Exit(m.Run())
 }
@@ -74,6 +88,60 @@ func TestStart(t *testing.T) {
 		if got := c.ProcessState.ExitCode(); got != 4 {
 			t.Errorf("%s, caught: %v", signals.Name(sig), c.ProcessState)
 		}
+	}
+}
+
+// Each signal that a process asks for arrives, once for each channel, until Stop.
+func TestNotify(t *testing.T) {
+	all := append(signals.Realtime(), unix.SIGALRM, unix.SIGUSR2, unix.SIGCONT, unix.SIGWINCH)
+	got, too := make(chan os.Signal, 64), make(chan os.Signal, 64)
+	signals.Notify(got, all...)
+	signals.Notify(got, all...) // once is enough
+	signals.Notify(too, unix.SIGWINCH)
+	send := func(all ...os.Signal) {
+		t.Helper()
+		before := len(too)
+		for _, sig := range all {
+			if err := unix.Kill(unix.Getpid(), sig.(syscall.Signal)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for start := time.Now(); len(too) == before; time.Sleep(time.Millisecond) {
+			if time.Since(start) > 30*time.Second {
+				t.Fatal("SIGWINCH has not arrived")
+			}
+		}
+	}
+	send(all...)
+	for range all {
+		<-got
+	}
+	signals.Stop(got)
+	send(unix.SIGWINCH)
+	signals.Stop(too)
+	if len(got) != 0 || len(too) != 2 {
+		t.Errorf("after Stop: got %d signals and %d, want 0 and 2", len(got), len(too))
+	}
+}
+
+// A process gets a signal that was blocked when it was started.
+func TestBlocked(t *testing.T) {
+	t.Parallel()
+	c := child(t, mustCatch, unix.SIGTERM)
+	c.Path, c.Args = "/usr/bin/perl", []string{"perl", "-MPOSIX", "-e", "sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGTERM)); exec @ARGV", os.Args[0]}
+	_ = c.Run()
+	if got := c.ProcessState.ExitCode(); got != 4 {
+		t.Errorf("got %v", c.ProcessState)
+	}
+}
+
+// Dropped signals do nothing, and processes that are started then do not ignore them.
+func TestDrop(t *testing.T) {
+	t.Parallel()
+	c := child(t, mustDrop, unix.SIGTERM)
+	printed, _ := c.Output()
+	if got := c.ProcessState.ExitCode(); got != 5 || string(printed) != "SigIgn:\t0000000000000000\n" {
+		t.Errorf("%v: %s", c.ProcessState, printed)
 	}
 }
 

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -20,8 +19,8 @@ import (
 // and to the whole group at once: if the others were suspended first, they might be
 // continued before we are suspended, and nobody would continue us.
 //
-// When Suspend returns, package signal has delivered what we have caught before we were
-// continued, because signal.Stop waits for that.
+// When Suspend returns, package signals has delivered what we have caught before we were
+// continued, because signals.Stop waits for that.
 func (t *Terminal) Suspend(sig os.Signal, alone bool) (was bool) {
 	if wants := sig == unix.SIGTTIN || sig == unix.SIGTTOU; wants && t.behind && t.foreground() == t.own {
 		return false // the script goes on, and fg would not help
@@ -38,8 +37,8 @@ func (t *Terminal) Suspend(sig os.Signal, alone bool) (was bool) {
 		s = unix.SIGTSTP
 	}
 	continued := make(chan os.Signal, 1)
-	signal.Notify(continued, unix.SIGCONT)
-	defer signal.Stop(continued)
+	signals.Notify(continued, unix.SIGCONT)
+	defer signals.Stop(continued)
 	signals.ByDefault(s, func() {
 		_ = unix.Kill(whom, s)
 		was = wasContinued(continued, limit)

@@ -1,3 +1,5 @@
+//go:build !linux || !(amd64 || arm64)
+
 package signals
 
 import (
@@ -19,3 +21,10 @@ func Notify(c chan<- os.Signal, all ...os.Signal) {
 		action.Restore(sig.(syscall.Signal))
 	}
 }
+
+// Stop is like signal.Stop.
+func Stop(c chan<- os.Signal) { signal.Stop(c) }
+
+// Drop catches signals and does nothing with them. Processes that we start do not inherit
+// that.
+func Drop(all ...os.Signal) { Notify(make(chan os.Signal, 1), all...) }
