@@ -33,10 +33,8 @@ type line interface {
 
 // A conn is one end of the socket.
 type conn struct {
+	intake
 	file *os.File
-
-	buf   []byte // bytes that were read, and are not a whole frame yet
-	files []int  // descriptors that were received
 }
 
 // newConn takes over a descriptor of a socket.
@@ -68,13 +66,18 @@ func (c *conn) offer(b []byte) (n int, err error) {
 	}
 	var failed error
 	err = raw.Write(func(fd uintptr) bool {
-		n, failed = unix.Write(int(fd), b)
+		n, failed = offerTo(int(fd), b)
 		return true
 	})
-	if errors.Is(failed, unix.EAGAIN) || errors.Is(failed, unix.EINTR) {
-		failed = nil
+	return n, errors.Join(err, failed)
+}
+
+func offerTo(fd int, b []byte) (n int, err error) {
+	n, err = unix.Write(fd, b)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
+		err = nil
 	}
-	return max(n, 0), errors.Join(err, failed)
+	return max(n, 0), err
 }
 
 // hello waits for the first frame of a guard. Before that, all that comes is the text with
@@ -106,15 +109,26 @@ func (c *conn) fill() error {
 	if err != nil {
 		return err
 	}
-	var data [4096]byte
-	var rights [64]byte
-	var n, nrights int
 	var failed error
 	err = raw.Read(func(fd uintptr) bool {
-		n, nrights, _, _, failed = unix.Recvmsg(int(fd), data[:], rights[:], receiveFlags)
+		failed = c.receiveFrom(int(fd))
 		return !errors.Is(failed, unix.EAGAIN)
 	})
-	if err = errors.Join(err, failed); err != nil {
+	return errors.Join(err, failed)
+}
+
+// An intake is what was received from a socket.
+type intake struct {
+	buf   []byte // bytes that were read, and are not a whole frame yet
+	files []int  // descriptors
+}
+
+// receiveFrom reads once. At the end it returns io.EOF.
+func (c *intake) receiveFrom(fd int) error {
+	var data [4096]byte
+	var rights [64]byte
+	n, nrights, _, _, err := unix.Recvmsg(fd, data[:], rights[:], receiveFlags)
+	if err != nil {
 		return err
 	}
 	c.take(rights[:nrights])
@@ -125,8 +139,17 @@ func (c *conn) fill() error {
 	return nil
 }
 
+// cut returns the next frame, if all of it was received.
+func (c *intake) cut() (f frame, ok bool, err error) {
+	f, rest, ok, err := cutFrame(c.buf)
+	if ok {
+		c.buf = rest
+	}
+	return f, ok, err
+}
+
 // take notes the files that were received.
-func (c *conn) take(rights []byte) {
+func (c *intake) take(rights []byte) {
 	messages, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return
@@ -143,7 +166,7 @@ func (c *conn) take(rights []byte) {
 	}
 }
 
-func (c *conn) nextFile(name string) *os.File {
+func (c *intake) nextFile(name string) *os.File {
 	if len(c.files) == 0 {
 		return nil
 	}
@@ -159,13 +182,8 @@ func (c *conn) send(f frame) error {
 
 func (c *conn) receive() (frame, error) {
 	for {
-		f, rest, ok, err := cutFrame(c.buf)
-		if err != nil {
-			return frame{}, err
-		}
-		if ok {
-			c.buf = rest
-			return f, nil
+		if f, ok, err := c.cut(); ok || err != nil {
+			return f, err
 		}
 		if err := c.fill(); err != nil {
 			return frame{}, err
@@ -174,19 +192,3 @@ func (c *conn) receive() (frame, error) {
 }
 
 func (c *conn) close() { _ = c.file.Close() }
-
-// feed sends received frames to a channel, until there are no more or done is closed.
-func feed(l line, frames chan<- frame, done <-chan struct{}) {
-	defer close(frames)
-	for {
-		f, err := l.receive()
-		if err != nil {
-			return
-		}
-		select {
-		case frames <- f:
-		case <-done:
-			return
-		}
-	}
-}

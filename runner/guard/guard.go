@@ -16,8 +16,8 @@ type guard struct {
 	conn    line
 	out     outbox
 	host    host
-	orders  chan frame // from leaderrun; closed when it has died
-	waiting []frame    // orders that came during a long step
+	in      inbox
+	waiting []frame // orders that came during a long step
 
 	killBy   clock.Instant
 	late     time.Duration // how long after the deadline we began to kill
@@ -48,7 +48,7 @@ type guard struct {
 
 func newGuard(c line, h host) *guard {
 	return &guard{
-		conn: c, out: outbox{conn: c}, host: h, orders: make(chan frame),
+		conn: c, out: outbox{conn: c}, host: h, in: newChannels(c, h),
 		killBy: clock.Never, killAt: clock.Never, lookAt: clock.Never, sendAt: clock.Never,
 	}
 }
@@ -59,11 +59,8 @@ func newGuard(c line, h host) *guard {
 // The job decides how much there is to reap and to report. So each step of the loop is
 // bounded, and begins with a look at the deadline.
 func (g *guard) run() {
-	done := make(chan struct{})
-	defer close(done)
-	go feed(g.conn, g.orders, done)
-	ended := make(chan os.Signal, 1)
-	g.host.notify(ended)
+	g.in.open()
+	defer g.in.close()
 	defer g.out.drain()
 	for !g.gone && (!g.orphaned || g.job != 0) {
 		if g.mustKill() {
@@ -77,21 +74,19 @@ func (g *guard) run() {
 			}
 			continue
 		}
-		timer := clock.NewTimer(g.host, min(g.killBy, g.killAt, g.lookAt, g.sendAt))
-		select {
-		case f, ok := <-g.orders:
-			if !ok {
-				g.orders, g.orphaned = nil, true
-				g.kill()
-			} else if !g.carryOut(f) {
+		switch e, f := g.in.next(min(g.killBy, g.killAt, g.lookAt, g.sendAt)); e {
+		case ordered:
+			if !g.carryOut(f) {
 				return
 			}
-		case <-ended:
+		case hungUp:
+			g.orphaned = true
+			g.kill()
+		case childEnded:
 			g.reap()
-		case <-timer.C:
+		case moment:
 			g.look()
 		}
-		timer.Stop()
 	}
 	if g.orphanedEarly() {
 		g.cleanUp()

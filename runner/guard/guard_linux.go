@@ -26,20 +26,17 @@ func jobAttr() *syscall.SysProcAttr {
 // of a job's processes are signalled, which may take long. An order to kill is acknowledged
 // at once, or leaderrun would take us for frozen. Orders that themselves take long wait.
 func (g *guard) attend() (mustKill bool) {
-	select {
-	case f, ok := <-g.orders:
-		switch {
-		case !ok:
-			g.orders, g.orphaned, g.killAt = nil, true, g.host.Now()
-		case f.kind == kindKill:
-			g.report(frame{kind: kindKilling})
-			g.killAt = g.host.Now()
-		case f.kind == kindDeadline:
-			g.carryOut(f)
-		default:
-			g.waiting = append(g.waiting, f)
-		}
+	switch e, f := g.in.order(); {
+	case e == hungUp:
+		g.orphaned, g.killAt = true, g.host.Now()
+	case e == nothing:
+	case f.kind == kindKill:
+		g.report(frame{kind: kindKilling})
+		g.killAt = g.host.Now()
+	case f.kind == kindDeadline:
+		g.carryOut(f)
 	default:
+		g.waiting = append(g.waiting, f)
 	}
 	return g.mustKill()
 }

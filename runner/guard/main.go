@@ -38,7 +38,7 @@ func Main(args []string) int {
 	signals.RestoreRTMIN() // for the job
 	rename()
 	threads.Reserve()
-	c, err := connect(stderr)
+	c, in, err := connect(stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, role+":", err)
 		return 70
@@ -47,6 +47,9 @@ func Main(args []string) int {
 	ignoreSignals()
 	m := machine{home: cgroup.Find()}
 	g := newGuard(c, m)
+	if in != nil {
+		g.in = in
+	}
 	core := os.Getppid() // 0 in a pid namespace of our own
 	g.tty = terminal.LentBy(core)
 	g.run()
@@ -58,21 +61,21 @@ func Main(args []string) int {
 
 // connect takes the socket from where standard error will be, and says that the guard is ready.
 // If the Go runtime has ended us before, it has told leaderrun why.
-func connect(stderr int) (*conn, error) {
+func connect(stderr int) (line, inbox, error) {
 	fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := unix.Dup2(stderr, 2); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	_ = unix.Close(stderr)
-	c, err := newConn(fd)
+	c, in, err := newLine(fd)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	_ = c.send(frame{kind: kindReady}) // if leaderrun has died, run sees that
-	return c, nil
+	return c, in, nil
 }
 
 // sayLate says that the guard has killed the job late, because it got no processor, or the

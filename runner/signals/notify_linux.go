@@ -30,7 +30,7 @@ var pipe int32
 
 // caught is what becomes of the signals that were forwarded.
 var caught struct {
-	open    sync.Once
+	start   sync.Once
 	failed  bool // there is no pipe
 	mu      sync.Mutex
 	to      [last + 1][]chan<- os.Signal
@@ -39,7 +39,7 @@ var caught struct {
 
 // Notify is like signal.Notify. An empty list means none.
 func Notify(c chan<- os.Signal, all ...os.Signal) {
-	caught.open.Do(openPipe)
+	caught.start.Do(start)
 	caught.mu.Lock()
 	defer caught.mu.Unlock()
 	blocked := mask()
@@ -60,7 +60,7 @@ func Notify(c chan<- os.Signal, all ...os.Signal) {
 // Stop is like signal.Stop: when it returns, c has received all signals that had arrived.
 func Stop(c chan<- os.Signal) {
 	signal.Stop(c)
-	if caught.open.Do(openPipe); caught.failed {
+	if caught.start.Do(start); caught.failed {
 		return
 	}
 	if _, err := unix.Write(int(pipe), []byte{0}); err == nil { // else it is full of signals
@@ -103,14 +103,35 @@ func mask() (all set) {
 	return all
 }
 
-func openPipe() {
+// Poll catches signals in a process that does not call Notify, and needs no goroutine for that.
+// It returns a descriptor that has a byte for each signal that has arrived.
+func Poll(all ...os.Signal) (fd int, err error) {
+	if fd, err = openPipe(); err != nil {
+		return -1, err
+	}
+	for _, sig := range all {
+		handle(sig.(syscall.Signal), forward)
+	}
+	return fd, nil
+}
+
+func openPipe() (fd int, err error) {
 	var ends [2]int
-	if caught.failed = unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK) != nil; caught.failed {
-		return
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return -1, err
 	}
 	pipe = int32(ends[1])
+	return ends[0], nil
+}
+
+func start() {
+	fd, err := openPipe()
+	if err != nil {
+		caught.failed = true
+		return
+	}
 	caught.flushed = make(chan struct{})
-	go deliver(os.NewFile(uintptr(ends[0]), "signals"))
+	go deliver(os.NewFile(uintptr(fd), "signals"))
 }
 
 // deliver sends what arrives to those who want it. It never ends.
