@@ -14,8 +14,8 @@ import (
 // How many tasks a run takes in addition to those that leaderrun has when it starts. If the Go
 // runtime finds no room for one, it ends us with pages of text.
 const (
-	tasksOfRun    = 22 // our threads, those of the guard, and the job
-	tasksOfHelper = 11
+	tasksOfRun    = 11 + threads.OfCore + threads.OfGuard // our threads, those of the guard, and the job
+	tasksOfHelper = 6 + threads.OfHelper
 )
 
 // admit waits, as long as the run may wait, until the machine has room for its tasks.

@@ -32,7 +32,7 @@ func Main(scheme string, open locks.Opener) int {
 	}
 	isolate.Process()
 	isolate.Memory() // it has credentials
-	threads.Reserve()
+	threads.Reserve(threads.OfHelper)
 	out := os.Stdout
 	os.Stdout = os.Stderr // whatever a library prints belongs to the log
 	if err := newServer(scheme, open, out, os.Stderr).serve(input(), version.Number()); err != nil {

@@ -128,7 +128,7 @@ func (cl *Client) launch() (err error) {
 	cl.hello = sync.OnceValue(c.hello)
 	cl.birth = proc.Started(pid)
 	cl.child = awaited(pid)
-	threads.Reserve()
+	threads.Reserve(threads.OfCore)
 	return nil
 }
 

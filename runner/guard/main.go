@@ -37,7 +37,7 @@ func Main(args []string) int {
 	}
 	signals.RestoreRTMIN() // for the job
 	rename()
-	threads.Reserve()
+	threads.Reserve(threads.OfGuard)
 	c, in, err := connect(stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, role+":", err)

@@ -80,7 +80,7 @@ const workers = 40 // that a pool has at a time
 //go:norace
 func pool() (int, error) {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
-	threads.Reserve()
+	threads.Reserve(threads.OfCore)
 	if _, _, err := begin("child"); err != nil {
 		return 0, err
 	}

@@ -56,7 +56,7 @@ const (
 )
 
 func work(manner, long string) (int, error) {
-	threads.Reserve() // or Go would abort at a limit of tasks
+	threads.Reserve(threads.OfCore) // or Go would abort at a limit of tasks
 	if manner == pooling {
 		if err := limit(); err != nil {
 			return 0, err
@@ -255,7 +255,7 @@ func spawn(what string, session bool) error {
 }
 
 func outlive() (int, error) {
-	threads.Reserve()
+	threads.Reserve(threads.OfCore)
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	if _, _, err := begin("child"); err != nil {
 		return 0, err

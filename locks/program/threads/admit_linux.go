@@ -14,7 +14,7 @@ const turnPatience = 5 * time.Second
 // tellAfter is how long it is normal that there is no room, when many runs start at one moment.
 const tellAfter = 5 * time.Second
 
-// Admit waits until there is room for n more tasks, and then calls Reserve. It returns an
+// Admit waits until there is room for n more tasks, and then reserves those of a core. It returns an
 // [ErrOut] if there is none within the wait, or cannot be. It calls waiting once, if that takes
 // long. It starts no thread before there is room, so it must be called early.
 //
@@ -33,7 +33,7 @@ func Admit(n int, wait time.Duration, waiting func()) (done func(), err error) {
 		if ours || time.Since(last) > turnPatience || waited >= wait {
 			last = time.Now()
 			if r = look(); r.free >= n {
-				Reserve()
+				Reserve(OfCore)
 				return func() { _ = unix.Close(turn) }, nil
 			}
 		}

@@ -46,17 +46,25 @@ var ample = room{free: many, limit: many}
 // exactly.
 func Free() int { return look().free }
 
-// spare is how many threads a core, a guard or a helper may need in addition to those
-// that it has when its job starts.
-const spare = 6
-
 // many is more tasks than those of our programs need that start at one moment. Higher limits
 // are not examined further.
 const many = 1024
 
 // Reserve starts additional threads, once. Go keeps them forever, and starts no more
-// while they suffice.
-var Reserve = sync.OnceFunc(func() { reserve(spare) })
+// while they suffice. For that, no more than two threads run Go code at a time, however many
+// processors the machine has: a garbage collection would use them all.
+func Reserve(n int) {
+	once.Do(func() {
+		if runtime.GOMAXPROCS(0) > maxRunning {
+			runtime.GOMAXPROCS(maxRunning)
+		}
+		reserve(n)
+	})
+}
+
+const maxRunning = 2
+
+var once sync.Once
 
 func reserve(n int) {
 	var made, all sync.WaitGroup
