@@ -142,7 +142,8 @@ func (l *Lock) Keeps(pid int) bool { return l.at.Load().process.is(pid) }
 // the failure, so outcome returns both.
 func (p *pending) outcome(ctx context.Context) error {
 	deadline, ok := ctx.Deadline()
-	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable))
+	refused := p.waiting != nil && errors.Is(p.err, locks.ErrHeld) // a waiter whose time is up
+	open := p.err != nil && (className(p.err) == "" || errors.Is(p.err, locks.ErrUnavailable) || refused)
 	if open && ok && !time.Now().Before(deadline) {
 		<-ctx.Done()
 		return p.ended(ctx)
