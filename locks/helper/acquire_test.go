@@ -3,6 +3,7 @@ package helper
 import (
 	"context"
 	"errors"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -434,4 +435,17 @@ func awaitNote(t *testing.T, path, what string) bool {
 	}
 	t.Errorf("the backend was not asked for %q within %v", what, limit)
 	return false
+}
+
+// TestHeldInTheEnd: the answer that the lock is held comes when the time of the waiter is up. The
+// error says both.
+func TestHeldInTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	s := newSession("x", locks.Error{Backend: "x://"}, closer{io.Discard})
+	p := &pending{session: s, method: s.methods[methodAcquire], waiting: make(chan locks.Waiting, 1), err: &locks.HeldError{}}
+	if err := p.outcome(ctx); !errors.Is(err, locks.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
 }
