@@ -12,6 +12,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
@@ -167,7 +168,7 @@ func TestProbeOthers(t *testing.T) {
 	trial.Steady(t, func(t testing.TB, _ int) {
 		silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		down := drive.Nobody(t)
-		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return nil })
+		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return status.FromContextError(s.Context().Err()).Err() })
 		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all are asked at the same time
 		if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {
 			t.Errorf("got %+v", s)
