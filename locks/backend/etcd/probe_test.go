@@ -168,7 +168,10 @@ func TestProbeOthers(t *testing.T) {
 	trial.Steady(t, func(t testing.TB, _ int) {
 		silent := drive.Listen(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 		down := drive.Nobody(t)
-		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error { <-s.Context().Done(); return status.FromContextError(s.Context().Err()).Err() })
+		hangs := serveGRPC(t, func(_ any, s grpc.ServerStream) error {
+			<-s.Context().Done()
+			return status.FromContextError(s.Context().Err()).Err()
+		})
 		s := probe(t, "etcd://"+down+strings.Repeat(","+silent, locks.MaxServers)) // all are asked at the same time
 		if len(s.Servers) != locks.MaxServers || !strings.Contains(s.Servers[0].Error, "connection refused") || !strings.Contains(s.Servers[1].Error, "answer") {
 			t.Errorf("got %+v", s)
