@@ -41,10 +41,6 @@ func (h *host) Open(ctx context.Context, waiting func(locks.Waiting)) (locks.Loc
 		Logger:         h.log,
 		Waiting:        waiting,
 	}
-	return h.open(ctx, o)
-}
-
-func (h *host) open(ctx context.Context, o locks.Options) (locks.Lock, error) {
 	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
 		return h.env.Registry.Open(ctx, h.backend, o)
 	}

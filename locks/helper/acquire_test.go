@@ -128,16 +128,23 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestCancelAcquire gives up a waiting acquire.
-func TestCancelAcquire(t *testing.T) {
-	t.Parallel()
-	log := filepath.Join(t.TempDir(), "log")
-	l := start(t, "fake://h"+log+"?acquire=wait", options())
+// untilAcquire returns a context that is canceled when the fake backend has noted an acquire.
+func untilAcquire(t *testing.T, log string) context.Context {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
 		awaitNote(t, log, "acquire")
 	}()
+	return ctx
+}
+
+// TestCancelAcquire gives up a waiting acquire.
+func TestCancelAcquire(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	l := start(t, "fake://h"+log+"?acquire=wait", options())
+	ctx := untilAcquire(t, log)
 	for range 2 { // the second time it has already ended
 		_, err := l.Acquire(ctx, false)
 		checkClass(t, "acquire", err, context.Canceled)
@@ -166,11 +173,7 @@ func TestLastWord(t *testing.T) {
 			t.Parallel()
 			log := filepath.Join(t.TempDir(), "log")
 			l := start(t, "fake://h"+log+"?acquire="+url.QueryEscape(tt.how), options())
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() {
-				defer cancel()
-				awaitNote(t, log, "acquire")
-			}()
+			ctx := untilAcquire(t, log)
 			_, err := l.Acquire(ctx, false)
 			checkClass(t, "acquire", err, context.Canceled)
 			want := `acquire "jobs/nightly" on fake://h: context canceled`
@@ -198,11 +201,7 @@ func TestCancelGranted(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
 	l := start(t, "fake://h"+log+"?acquire=greedy&ttl=0s", options())
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		defer cancel()
-		awaitNote(t, log, "acquire")
-	}()
+	ctx := untilAcquire(t, log)
 	_, err := l.Acquire(ctx, false)
 	checkClass(t, "acquire", err, context.Canceled)
 	checkAsked(t, log, "open\ntry=false\nacquire\nrelease\n")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // A Lock is a locks.Lock whose backend runs in a helper program. After Release the helper
@@ -57,7 +58,7 @@ type session struct {
 	gone    chan struct{}       // closed when the process is reaped and its output read
 	lost    chan error          // holds at most one
 	asked   chan []byte         // holds the last
-	texts   turn                // for the requests that may be long
+	texts   workers.Turn        // for the requests that may be long
 	greeted chan struct{}       // closed when hello has arrived, or never will
 	ready   chan struct{}       // closed when open has been answered, or never will be
 	out     lines
@@ -115,7 +116,7 @@ func newSession(scheme string, where locks.Error, in io.WriteCloser) *session {
 		gone:    make(chan struct{}),
 		lost:    make(chan error, 1),
 		asked:   make(chan []byte, 1),
-		texts:   make(turn, 1),
+		texts:   workers.NewTurn(),
 		greeted: make(chan struct{}),
 		ready:   make(chan struct{}),
 		in:      in,
@@ -152,7 +153,7 @@ func (l *Lock) call(ctx context.Context, r request) (*pending, error) {
 func (s *session) send(ctx context.Context, r request) (*pending, error) {
 	p := &pending{session: s, method: s.methods[r.Method], done: make(chan struct{})}
 	switch {
-	case ctx.Err() != nil, p.method.long && s.texts.take(ctx) != nil:
+	case ctx.Err() != nil, p.method.long && s.texts.Take(ctx) != nil:
 		return nil, s.failed(r.Method, nil, ctx.Err())
 	case r.Method == methodAcquire && !r.Try:
 		p.waiting = make(chan locks.Waiting, 1)
@@ -265,7 +266,7 @@ func (s *session) takeError(p *pending, w *wireError) error {
 func (p *pending) finish() {
 	p.watch.end()
 	if p.method.long {
-		p.session.texts.leave()
+		p.session.texts.Leave()
 	}
 }
 

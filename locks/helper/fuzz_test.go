@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // FuzzHelper is a helper that sends anything. The core must end the session, return an
@@ -37,7 +38,7 @@ func FuzzHelper(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		s := newSession("fake", locks.Error{Backend: "fake", Name: "n"}, closer{io.Discard})
-		s.texts = make(turn, 2) // two are sent at once
+		s.texts = make(workers.Turn, 2) // two are sent at once
 		var calls []*pending
 		for _, method := range []string{methodOpen, methodAcquire, methodRenew, methodInspect, methodRecord, methodSetRecord, methodList, methodWatch, methodProbe} {
 			p, err := s.send(t.Context(), request{Method: method})

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 )
 
 // maxCalls is how many requests may be under way at once. The core needs three, and may
@@ -29,7 +30,7 @@ type server struct {
 	secrets secrets // that no text may have
 	out     lines
 	methods map[string]*method
-	turns   map[string]turn // of each method
+	turns   map[string]workers.Turn // of each method
 
 	opened  chan struct{} // closed when open has been answered, and the fields below are set
 	openErr error
@@ -64,7 +65,7 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		open:     open,
 		out:      lines{w: out, broken: func(err error) { panic(err) }}, // whatever a backend returns was made to fit
 		methods:  methods(),
-		turns:    map[string]turn{},
+		turns:    map[string]workers.Turn{},
 		opened:   make(chan struct{}),
 		calls:    map[string]*call{},
 		waiting:  make(chan message, 1),
@@ -72,7 +73,7 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		released: make(chan struct{}),
 	}
 	for name := range s.methods {
-		s.turns[name] = make(turn, 1)
+		s.turns[name] = workers.NewTurn()
 	}
 	s.level.Set(slog.LevelWarn)
 	s.log = slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: &s.level, ReplaceAttr: s.secrets.logged}))
@@ -161,7 +162,7 @@ func (s *server) run(ctx context.Context, c *call) {
 		select {
 		case turn <- struct{}{}:
 			err = c.method.serve(ctx, c)
-			<-turn
+			turn.Leave()
 		case <-over:
 			err = ctx.Err()
 		}
@@ -199,17 +200,3 @@ func (s *server) finish() {
 	}()
 	closedWithin(done, linger)
 }
-
-// A turn is a mutex whose wait ends with a context.
-type turn chan struct{}
-
-func (t turn) take(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t turn) leave() { <-t }

@@ -219,7 +219,7 @@ type openFailure struct{ error }
 // refuse returns the error for a request that cannot be sent; mu is held.
 func (s *session) refuse(p *pending) error {
 	if p.method.long {
-		s.texts.leave()
+		s.texts.Leave()
 	}
 	if s.err == nil {
 		return s.failed(p.method.name, locks.ErrUnavailable, fmt.Errorf("leaderrun-%s does not answer", s.scheme))

@@ -71,12 +71,8 @@ func (l *Lock) setRecordOnce(ctx context.Context, t *term, text []byte) error {
 	if err := l.afterRenewal(ctx); err != nil {
 		return err
 	}
-	at, err := l.current(ctx, t)
+	at, sent, err := l.writable(ctx, t)
 	if err != nil {
-		return err
-	}
-	sent := l.now()
-	if err := l.mayWrite(t, sent); err != nil {
 		return err
 	}
 	t.writes(sent) // the next renewal keeps its distance: see paced

@@ -58,6 +58,16 @@ func (l *Lock) mayWrite(t *term, now clock.Instant) error {
 	return nil
 }
 
+// writable returns the cell as we know it, and the moment from which a write of the term counts,
+// unless we must no longer write it.
+func (l *Lock) writable(ctx context.Context, t *term) (at *view, sent clock.Instant, err error) {
+	if at, err = l.current(ctx, t); err == nil {
+		sent = l.now()
+		err = l.mayWrite(t, sent)
+	}
+	return at, sent, err
+}
+
 // current returns the cell as we know it, or reads it if we do not. If the term is no longer
 // ours, it is lost.
 func (l *Lock) current(ctx context.Context, t *term) (*view, error) {
@@ -158,12 +168,8 @@ func (l *Lock) renew(ctx context.Context, t *term) error {
 		return err
 	}
 	for range 3 {
-		at, err := l.current(ctx, t)
+		at, sent, err := l.writable(ctx, t)
 		if err != nil {
-			return err
-		}
-		sent := l.now()
-		if err := l.mayWrite(t, sent); err != nil {
 			return err
 		}
 		to := Value{State: t.state.renewed(at).encode(), Silent: true}

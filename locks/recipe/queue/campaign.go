@@ -116,23 +116,18 @@ func (c *Campaign) end(why error) (first bool) { return c.stop(why, c.lock.finis
 func (c *Campaign) abandon(why error) { c.stop(why, func(error) {}) }
 
 func (c *Campaign) stop(why error, finish func(error)) (first bool) {
-	if first = c.note(why, finish); first {
+	c.mu.Lock()
+	if first = c.over == nil; first {
+		finish(why) // whoever finds the campaign over finds the reason
+		c.over = why
+	}
+	c.mu.Unlock()
+	if first {
 		c.finish()
 		c.entry.End(why)
 		close(c.ended)
 	}
 	return first
-}
-
-func (c *Campaign) note(why error, finish func(error)) (first bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over != nil {
-		return false
-	}
-	finish(why) // whoever finds the campaign over finds the reason
-	c.over = why
-	return true
 }
 
 // lead notes that our entry, which has the token, leads.
