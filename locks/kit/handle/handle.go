@@ -115,7 +115,7 @@ func (h *Handle) closed(ctx context.Context, err error) error {
 }
 
 // Watch runs f in the background, for a [locks.Watcher], until the caller's context ends or the
-// handle is closed. It returns as soon as f calls begun. Then f sends to changes, which has room
+// handle is closed. It returns as soon as f calls begun, once. Then f sends to changes, which has room
 // for one: see [workers.Poke].
 func (h *Handle) Watch(ctx context.Context, f func(ctx context.Context, begun func(), changes chan<- struct{}) error) (<-chan struct{}, error) {
 	changes, begun := make(chan struct{}, 1), make(chan error, 1)
@@ -123,11 +123,8 @@ func (h *Handle) Watch(ctx context.Context, f func(ctx context.Context, begun fu
 		defer close(changes)
 		bounded, cancel := workers.Join(ctx, closed)
 		defer cancel()
-		begins := false
-		err := f(bounded, func() { begins = true; begun <- nil }, changes)
-		if !begins {
-			begun <- h.closed(ctx, err)
-		}
+		err := f(bounded, func() { begun <- nil }, changes)
+		begun <- h.closed(ctx, err) // nobody reads it after the first
 	})
 	if err == nil {
 		err = <-begun

@@ -45,6 +45,36 @@ func TestFail(t *testing.T) {
 	}
 }
 
+// TestRequestFails: an error of a request is explained, whether the caller's context has ended or
+// not, and no request is made once it has.
+func TestRequestFails(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	h := newHandle()
+	if err := h.Request(ctx, "do", func(context.Context) error { return nil }); err != nil {
+		t.Errorf("a success: %v", err)
+	}
+	for _, failure := range []error{errors.New("no"), context.Canceled} { // such as a server's word
+		err := h.Request(ctx, "do", func(context.Context) error { return failure })
+		if !errors.Is(err, locks.ErrDenied) || errors.Is(err, workers.ErrClosed) {
+			t.Errorf("%v: got %v", failure, err)
+		}
+	}
+	err := h.Request(ctx, "do", func(context.Context) error { cancel(); h.Workers.End(); return context.Canceled })
+	if !errors.Is(err, context.Canceled) || errors.Is(err, workers.ErrClosed) {
+		t.Errorf("the context has ended: got %v", err)
+	}
+	h = newHandle()
+	if err := h.Request(ctx, "do", func(context.Context) error { t.Error("it was sent"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("it had ended before: got %v", err)
+	}
+	h.Workers.End()
+	if err := h.Request(t.Context(), "do", func(context.Context) error { return nil }); !errors.Is(err, workers.ErrClosed) {
+		t.Errorf("closed: got %v", err)
+	}
+}
+
 // TestClosed: a handle that is closed ends its requests and watches, and makes no others. The
 // error says that it was closed.
 func TestClosed(t *testing.T) {

@@ -23,6 +23,11 @@ func TestRequest(t *testing.T) {
 
 func TestSenselessRequest(t *testing.T) {
 	t.Parallel()
+	longest := `{"nonce":"a","token":1,"text":"x"}`
+	longest += strings.Repeat(" ", maxRequest-len(longest))
+	if ReadRequest([]byte(longest)) == nil || ReadRequest([]byte(longest+" ")) != nil {
+		t.Errorf("the longest request has not %d bytes", maxRequest)
+	}
 	for _, data := range []string{
 		"", "\xff", "[]", `"x"`, `{"token":"1"}`, `{"token":-1}`, `{"nonce":"a","token":1,"text":{}}`,
 		`{"nonce":"a","token":1,"text":"x"}` + strings.Repeat(" ", 1<<20),
@@ -62,6 +67,8 @@ func TestInbox(t *testing.T) {
 	in.Deliver("5", []byte("\xff"))
 	in.Deliver(strings.Repeat("x", maxNonce+1), []byte("x"))
 	receives("")
+	in.Deliver(strings.Repeat("y", maxNonce), []byte("y"))
+	receives("y")
 	for i := range 3 * maxSeen {
 		in.Deliver(strconv.Itoa(100+i), nil)
 	}
