@@ -1,14 +1,19 @@
 //go:build bench && linux
 
-// Package walk counts the functions that one renewal passes, in all processes of a run:
+// Package walk counts the functions that one renewal, one loss and one hand-over pass, in all
+// processes of a run:
 //
 //	go test -tags bench -count 1 -v ./bench/walk
 //
 // It builds leaderrun and leaderrun-etcd so that they count how often each block of code is
-// executed, makes a run with some renewals and one without, and lists the functions of which
-// a block was executed at least once more for each renewal. So a function that other calls
-// pass, too, counts, and one that runs by a clock of its own does not. A closure counts as
-// the function that contains it.
+// executed, makes a run with what is to be counted and one without, and lists the functions
+// that differ. A closure counts as the function that contains it.
+//
+// For renewals, these are the functions of which a block was executed at least once more for
+// each. So a function that other calls pass, too, counts, and one that runs by a clock of its
+// own does not. A loss and a hand-over happen once, and so a function counts if one of its
+// blocks was executed then and not at all in the other run: what any run passes on its way to a
+// job, and away from it, is not listed again.
 package walk
 
 import (
@@ -17,6 +22,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -26,6 +32,8 @@ import (
 	"strings"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 )
 
@@ -34,10 +42,10 @@ const module = "github.com/leaderrun/leaderrun/"
 // counted is the function that each renewal passes once.
 var counted = function{module + "locks/lease/keepalive/keep.go", "renew"}
 
-// The jobs take no renewal, and several: the leases are of 2 s, and renewed five times as often.
+// The leases are of 2 s. A short job takes no renewal, and a long one several.
 const (
-	still = "0.1"
-	long  = "4.3"
+	short = "sleep 0.1"
+	long  = "sleep 4.3"
 )
 
 type function struct{ file, name string }
@@ -53,22 +61,62 @@ func TestWalk(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	server := etcdtest.Start(t, etcdtest.Options{})
-	measure := func(job string) map[block]int {
-		return run(t, filepath.Join(dir, "leaderrun"), "-b", "etcd://"+server.Addr(), "-l", "walk", "--ttl", "2s", "sleep", job)
+	start := func(job string) *program {
+		return begin(t, filepath.Join(dir, "leaderrun"), "-b", "etcd://"+server.Addr(), "-l", "walk", "--ttl", "2s", "-c", job)
 	}
-	before, after := measure(still), measure(long)
-	growth := map[function]int{}
 	inside := functions(t)
+
+	t.Run("renewal", func(t *testing.T) {
+		before, after := start(short).end(t, 0), start(long).end(t, 0)
+		growth := map[function]int{}
+		for b, n := range after {
+			f := inside(b)
+			growth[f] = max(growth[f], n-before[b])
+		}
+		renewals := growth[counted]
+		if renewals < 5 {
+			t.Fatalf("%d renewals", renewals)
+		}
+		maps.DeleteFunc(growth, func(_ function, n int) bool { return n < renewals })
+		t.Log("\n" + report(slices.Collect(maps.Keys(growth))))
+	})
+	t.Run("loss", func(t *testing.T) {
+		before := start(long).end(t, 0)
+		holder := start("echo; " + long)
+		holder.started(t)
+		if _, err := operator(t, server).Delete(t.Context(), "\x00", clientv3.WithFromKey()); err != nil { // all keys
+			t.Fatal(err)
+		}
+		t.Log("\n" + report(added(inside, before, holder.end(t, 76))))
+	})
+	t.Run("hand-over", func(t *testing.T) {
+		before := start(long).end(t, 0)
+		holder := start("echo; " + long)
+		holder.started(t)
+		waiter := start(long)
+		holder.end(t, 0)
+		t.Log("\n" + report(added(inside, before, waiter.end(t, 0))))
+	})
+}
+
+func operator(t *testing.T, s *etcdtest.Server) *clientv3.Client {
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// added returns the functions of which a block was executed after and not before.
+func added(inside func(block) function, before, after map[block]int) []function {
+	all := map[function]bool{}
 	for b, n := range after {
-		f := inside(b)
-		growth[f] = max(growth[f], n-before[b])
+		if n > 0 && before[b] == 0 {
+			all[inside(b)] = true
+		}
 	}
-	renewals := growth[counted]
-	if renewals < 5 {
-		t.Fatalf("%d renewals", renewals)
-	}
-	maps.DeleteFunc(growth, func(_ function, n int) bool { return n < renewals })
-	t.Log("\n" + report(slices.Collect(maps.Keys(growth))))
+	return slices.Collect(maps.Keys(all))
 }
 
 // overlay returns a file that makes the build pass $GOCOVERDIR on to the guard. Otherwise the
@@ -95,15 +143,45 @@ func overlay(t *testing.T) string {
 	return list
 }
 
-// run runs a program that writes coverage counters, and returns them.
-func run(t *testing.T, argv ...string) map[block]int {
-	counters, profile := t.TempDir(), filepath.Join(t.TempDir(), "profile")
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "GOCOVERDIR="+counters)
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("%v: %s", err, out)
+// A program writes coverage counters.
+type program struct {
+	*exec.Cmd
+	counters string
+	out      *bufio.Reader
+}
+
+func begin(t *testing.T, argv ...string) *program {
+	p := &program{Cmd: exec.Command(argv[0], argv[1:]...), counters: t.TempDir()}
+	p.Env = append(os.Environ(), "GOCOVERDIR="+p.counters)
+	p.Stderr = os.Stderr
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", counters, "-o", profile).CombinedOutput(); err != nil {
+	p.out = bufio.NewReader(out)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// started waits for the first line of the job.
+func (p *program) started(t *testing.T) {
+	if _, err := p.out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// end waits until the program has ended with a status, and returns its counters.
+func (p *program) end(t *testing.T, status int) map[block]int {
+	if _, err := io.Copy(io.Discard, p.out); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); p.ProcessState.ExitCode() != status {
+		t.Fatalf("%v, not status %d", err, status)
+	}
+	profile := filepath.Join(t.TempDir(), "profile")
+	if out, err := exec.Command("go", "tool", "covdata", "textfmt", "-i", p.counters, "-o", profile).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	text, err := os.ReadFile(profile)
