@@ -167,7 +167,8 @@
 //	{"event":"waiting","id":2,"waiting":{"status":{"held":true,"holder":"web-1"},"lease_ns":15000000000,"position":1}}
 //
 // Between a grant and the answer to a release, the helper passes on requests to the
-// holder. If they arrive faster than the core reads them, the last one counts:
+// holder. If they arrive faster than the core reads them, the last one counts. One that arrived
+// before the lock was lost comes before the loss, because it may say why:
 //
 //	{"event":"asked","text":"resign"}
 //

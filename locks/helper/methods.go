@@ -54,7 +54,7 @@ func methods() map[string]*method {
 	for _, m := range []method{
 		{name: methodOpen, take: takeOpened, answer: answer{serve: serveOpen}},
 		{name: methodAcquire, take: takeGrant, answer: answer{serve: serveAcquire}},
-		{name: methodRenew, answer: answer{serve: func(ctx context.Context, c *call) error { return c.server.lock.Renew(ctx) }}},
+		{name: methodRenew, answer: answer{serve: serveRenew}},
 		{name: methodRelease, answer: answer{serve: serveRelease}},
 		{name: methodInspect, can: locks.CanInspect, more: locks.CanQueue, take: takeState, answer: of(serveInspect)},
 		{name: methodRecord, can: locks.CanRecord, take: takeRecord, answer: of(serveRecord)},

@@ -46,6 +46,8 @@ type server struct {
 	term     sync.Mutex // for events, and released
 	granted  atomic.Bool
 	released chan struct{} // closed when the lock was released after its grant
+	losing   chan struct{} // from a renewal to watch, and back
+	watched  chan struct{} // closed when watch has ended
 }
 
 // A call is a request under way.
@@ -71,6 +73,8 @@ func newServer(scheme string, open locks.Opener, out, log io.Writer) *server {
 		waiting:  make(chan message, 1),
 		ended:    make(chan struct{}),
 		released: make(chan struct{}),
+		losing:   make(chan struct{}),
+		watched:  make(chan struct{}),
 	}
 	for name := range s.methods {
 		s.turns[name] = workers.NewTurn()

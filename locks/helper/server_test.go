@@ -413,3 +413,66 @@ func (s *serial) Renew(context.Context) error {
 	time.Sleep(time.Millisecond) // long enough for another to begin
 	return nil
 }
+
+// taken is a backend that learns of a loss and, just before, why.
+type taken struct {
+	*fake
+	watched bool // it learns of both as it acquires; else as it renews
+}
+
+func (l taken) lose() error {
+	l.asked <- []byte("why")
+	return locks.LostError("gone")
+}
+
+func (l taken) Acquire(context.Context, bool) (locks.Grant, error) {
+	if l.watched {
+		l.lost <- l.lose()
+	}
+	return locks.Grant{Token: 1}, nil
+}
+
+func (l taken) Renew(context.Context) error {
+	if l.watched {
+		return nil
+	}
+	return l.lose()
+}
+
+// TestReasonBeforeLoss checks that the answer with a loss, or the event, does not overtake the
+// request that says why.
+func TestReasonBeforeLoss(t *testing.T) {
+	t.Parallel()
+	for _, watched := range []bool{false, true} {
+		open := func(ctx context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
+			l, err := openFake(ctx, u, o)
+			return taken{l.(*fake), watched}, err
+		}
+		for range 200 {
+			in, toServer := io.Pipe()
+			fromServer, out := io.Pipe()
+			s := newServer("fake", open, out, io.Discard)
+			go func() {
+				_ = s.serve(in, "v1")
+				_ = out.Close()
+			}()
+			go func() {
+				_, _ = fmt.Fprintln(toServer, openLine+"\n"+`{"id":2,"method":"acquire"}`)
+				<-s.opened
+				for !s.granted.Load() {
+					time.Sleep(time.Millisecond)
+				}
+				_, _ = fmt.Fprintln(toServer, `{"id":3,"method":"renew"}`)
+			}()
+			why := false
+			for lines := bufio.NewScanner(fromServer); lines.Scan() && !strings.Contains(lines.Text(), "gone"); {
+				why = why || strings.Contains(lines.Text(), "why")
+			}
+			_ = toServer.Close()
+			_, _ = io.Copy(io.Discard, fromServer)
+			if !why {
+				t.Fatalf("watched=%v: the loss was reported without the reason", watched)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package helper
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unicode/utf8"
 
@@ -95,15 +96,42 @@ func (s *server) endTerm() {
 	}
 }
 
+// serveRenew has requests to the holder passed on before it answers that the lock is lost: the
+// last may say who took it away, and why.
+func serveRenew(ctx context.Context, c *call) error {
+	s := c.server
+	err := s.lock.Renew(ctx)
+	if errors.Is(err, locks.ErrLost) && s.granted.Load() {
+		select {
+		case s.losing <- struct{}{}:
+			<-s.losing
+		case <-s.watched:
+		}
+	}
+	return err
+}
+
 // watch reports the loss of a granted lock and, until then, requests to its holder.
 func (s *server) watch() {
+	defer close(s.watched)
 	var asked <-chan []byte
 	if a, ok := s.lock.(locks.Asker); ok {
 		asked = a.Asked()
 	}
+	last := func() {
+		select {
+		case text := <-asked:
+			s.passOn(text)
+		default:
+		}
+	}
 	for {
 		select {
+		case <-s.losing:
+			last()
+			s.losing <- struct{}{}
 		case err := <-s.lock.Lost():
+			last()
 			s.report(message{Event: eventLost, Error: toWire(err, s.secrets.hider())})
 			return
 		case text := <-asked:
