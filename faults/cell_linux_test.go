@@ -172,9 +172,15 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 		c.t.Fatal(err)
 	}
 	c.checkRecords(h)
-	v := oracle.Judge(h, oracle.Options{
-		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.keep, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth}, Logs: c.printed(), NoTokens: c.plan.peer != nil,
-	})
+	o := oracle.Options{
+		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.keep, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
+	}
+	v := oracle.Judge(h.Slot(0), o)
+	for slot := range c.plan.slots {
+		of := oracle.Judge(h.Slot(slot+1), o)
+		of.Figures.Faults = nil // the same again
+		v.Join(of)
+	}
 	if c.plan.shown() { // but nothing of leaderrun may crash
 		c.checkCrashes()
 		return v
@@ -200,6 +206,9 @@ func (c *cell) checkRecords(h oracle.History) {
 	wrote := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Write })
 	harmed := slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Kind == trace.Fault })
 	knew := slices.ContainsFunc(h.Stays, func(s oracle.Stay) bool { return s.Until != 0 })
+	if slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Slot > c.plan.slots }) {
+		c.t.Error("a job had a slot that the lock does not have")
+	}
 	if leases := c.store.leases(); !wrote || !harmed || leases && !knew {
 		c.t.Errorf("nothing to judge: writes %v, faults %v, jobs that know of a lease %v", wrote, harmed, knew)
 	}

@@ -7,7 +7,8 @@
 // (testdata/subject) record every two milliseconds that they are alive, and write to a
 // register that is fenced by their tokens. Most jobs are short and have one process; the
 // others ignore signals, leave processes behind, fork, hide, stop or meet a limit of
-// tasks. One leaderrun in ten is a service, with hooks, health checks and --rejoin. The
+// tasks. One leaderrun in ten is a service, with hooks, health checks and --rejoin. Operators
+// ask holders to resign. A lock with slots is judged slot by slot. The
 // nemesis draws its faults from a seed; while a fault lasts, the jobs that it may end do not
 // end by themselves. Package oracle judges the records and leaderrun's output.
 //

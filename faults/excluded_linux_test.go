@@ -11,9 +11,9 @@ const excluded = `
   gives the next holder a new lock, and there is no lease to wait for.
 - **gossip**, where the oldest leads, excludes nobody. Its row shows what happens, and
   is not part of leaderrun's sum.
-- **Both killers frozen at once**, and a frozen machine: whatever would kill the job
-  does not run. The job may still be there when the lease has ended, or for a moment
-  after the machine continues; its token is refused.
+- **Both killers frozen at once** happens only with their whole machine, job and all, which nothing
+  can help: see "after a thaw". With the job alone running, it would outlive its lease; its token
+  would be refused.
 - **Both killers killed at once** happens only to jobs of one process, or in a pid
   namespace, where the kernel kills the rest. A job of several processes would outlive
   the two.

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
 
@@ -49,6 +50,12 @@ func hostFaults(c *cell) (all []fault) {
 	if c.plan.peer == nil && c.hosts[0].Lacks()[host.Tasks] == nil {
 		all = append(all, limitTasks("limit of tasks"), limitTasks("limit of tasks, leaderrun killed", leaderrun),
 			limitTasks("limit of tasks, guard killed", guard), limitTasks("limit of tasks, job killed", job))
+	}
+	if c.plan.peer == nil && c.store.leases() && c.hosts[0].Lacks()[host.Freezing] == nil {
+		all = append(all, fault{machineFrozen, freezeMachine})
+	}
+	if !c.plan.shown() && c.plan.slots == 0 {
+		all = append(all, fault{"holder asked to resign", askToResign})
 	}
 	if !c.store.leases() {
 		all = append(all, fault{exhausted, exhaust})
@@ -232,6 +239,18 @@ func starve(n *nemesis, m *machine) bool {
 	n.must(m.Starve(1 + n.rand.IntN(3)))
 	n.pass()
 	n.must(m.Feed())
+	return true
+}
+
+// machineFrozen is the name of a fault: whatever would kill the job does not run either. How long
+// the job lives when the machine continues is judged.
+const machineFrozen = "machine frozen"
+
+func freezeMachine(n *nemesis, m *machine) bool {
+	n.must(m.Freeze())
+	n.pass()
+	n.thaw = clock.Boot{}.Now()
+	n.must(m.Thaw())
 	return true
 }
 

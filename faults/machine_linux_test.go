@@ -200,6 +200,9 @@ func (m *machine) command(k task) *host.Cmd {
 		if m.c.plan.strict {
 			args = append(args, "--takeover", "strict")
 		}
+		if n := m.c.plan.slots; n > 0 {
+			args = append(args, "--slots", strconv.Itoa(n))
+		}
 		options := k.options
 		if k.service != 0 {
 			options = m.service()
@@ -211,20 +214,23 @@ func (m *machine) command(k task) *host.Cmd {
 			cmd.Hide()
 		}
 	}
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + m.c.dir, "LEADERRUN_CONFIG=" + os.DevNull,
-		trace.CookieVariable + "=" + m.c.cookie, trace.HostVariable + "=" + m.name, trace.AheadVariable + "=" + m.Ahead().String(),
-		trace.FileVariable + "=" + m.c.file("trace"), trace.RegisterVariable + "=" + m.c.file("register"),
-		trace.BusyVariable + "=" + m.busyFile(),
-	}
+	cmd.Env = append(m.environment(),
+		trace.CookieVariable+"="+m.c.cookie, trace.HostVariable+"="+m.name, trace.AheadVariable+"="+m.Ahead().String(),
+		trace.FileVariable+"="+m.c.file("trace"), trace.RegisterVariable+"="+m.c.file("register"),
+		trace.BusyVariable+"="+m.busyFile(),
+	)
 	if dir := m.TasksFiles(); dir != "" {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %s", trace.TasksVariable, k.spare, dir))
 	}
 	if m.c.plan.peer != nil {
 		cmd.Env = append(cmd.Env, trace.PeerVariable+"=yes")
 	}
-	cmd.Env = append(cmd.Env, m.c.store.env(m.addresses())...)
 	return cmd
+}
+
+// environment is that of any leaderrun.
+func (m *machine) environment() []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.c.dir, "LEADERRUN_CONFIG=" + os.DevNull}, m.c.store.env(m.addresses())...)
 }
 
 // service returns the options of a service: it has hooks and health checks, and waits for the

@@ -30,6 +30,7 @@ type nemesis struct {
 	over   <-chan time.Time
 	faults []fault
 	length time.Duration // of the present fault
+	thaw   clock.Instant // when the present fault ended to freeze a machine; 0: it is another
 	victim int           // process id of the leaderrun that the present fault is for; 0 if none
 	server bool          // harms the server, and so all hosts
 	pause  span          // between two faults
@@ -104,7 +105,7 @@ func (n *nemesis) do(f fault) {
 		m.busy(1)
 		defer m.busy(-1)
 	}
-	n.victim = 0
+	n.victim, n.thaw = 0, 0
 	if !n.server {
 		n.c.calm.RLock()
 		defer n.c.calm.RUnlock()
@@ -116,6 +117,7 @@ func (n *nemesis) do(f fault) {
 	if n.victim != 0 { // not the leaderrun of a moment before
 		e.Leaderrun = n.victim
 	}
+	e.Thaw = n.thaw
 	n.c.note(e)
 	n.c.harm()
 }

@@ -22,6 +22,7 @@ type plan struct {
 	// and its holder would learn of that no sooner than the next one.
 	strict bool
 	unfair bool
+	slots  int // 0: the lock has none
 	// excludes is whom the mode excludes, if that is not everybody: the report shows what it
 	// does, and no violation fails the suite.
 	excludes string
@@ -40,6 +41,7 @@ func plans() []plan {
 		{name: "file", backend: "file", store: fileStore},
 		{name: "etcd", backend: "etcd", store: etcdSingle},
 		{name: "etcd-strict", backend: "etcd", mode: "three members, strict", store: etcdCluster, strict: true},
+		{name: "etcd-slots", backend: "etcd", mode: "two slots", store: etcdSingle, slots: 2},
 		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
 		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
@@ -55,6 +57,7 @@ func plans() []plan {
 		{name: "mysql", backend: "mysql", store: mysqlStore},
 		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},
+		{name: "postgres-slots", backend: "postgres", mode: "two slots", store: postgresStore, slots: 2},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
 		{name: "spanner", backend: "spanner", store: spannerStore},
 		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},

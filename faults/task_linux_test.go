@@ -88,6 +88,9 @@ func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},
 		}),
 	}
+	if (p.backend == "etcd" || p.backend == "zookeeper") && !p.unfair && p.slots == 0 && r.IntN(10) == 0 {
+		k.options = append(slices.Clone(k.options), "--priority", strconv.Itoa(r.IntN(10)))
+	}
 	if r.IntN(10) == 0 {
 		k.service = span{ttl, 4 * ttl}.draw(r)
 	}

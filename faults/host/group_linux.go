@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group is a cgroup of one host, for a quota of CPU time or a limit of tasks. With
+// A group is a cgroup of one host, for a quota of CPU time, a limit of tasks, or to be frozen. With
 // version 1 it is in the hierarchy of its controller, apart from the version 2 hierarchy
 // in which leaderrun makes a cgroup for its job. With version 2 one group serves both
 // controllers, and leaderrun's cgroup is below it. Either way all descendants of the
@@ -24,11 +24,12 @@ type group struct {
 }
 
 // controllers are those of the cgroups that a host has.
-var controllers = []string{cpuController, pidsController}
+var controllers = []string{cpuController, pidsController, freezerController}
 
 const (
-	cpuController  = "cpu"
-	pidsController = "pids"
+	cpuController     = "cpu"
+	pidsController    = "pids"
+	freezerController = "freezer" // of version 1 only
 )
 
 func (g *group) file(name string) string { return filepath.Join(g.dir, name) }
@@ -170,6 +171,7 @@ func sweepGroups() {
 }
 
 func (g *group) sweep() {
+	_ = g.freeze(false)
 	_ = g.feed() // they need some to end
 	for _, p := range g.processes() {
 		_ = p.signal(unix.SIGKILL)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -34,6 +35,7 @@ type Host struct {
 	network *network // nil: no namespace
 	cpu     *group   // nil: no cgroup
 	tasks   *group   // nil: no cgroup
+	freezer *group   // nil: no cgroup
 	disk    *disk    // nil: no file system of its own
 	ahead   time.Duration
 	lacks   map[string]error
@@ -77,6 +79,7 @@ func newHost(tb testing.TB, o Options) *Host {
 	h.addDisk(o.Disk)
 	h.cpu = h.addGroup(CPU, cpuController)
 	h.tasks = h.addGroup(Tasks, pidsController)
+	h.addFreezer()
 	h.lack(Hidden, hides())
 	h.thread = newThread()
 	tb.Cleanup(h.thread.end)
@@ -97,12 +100,13 @@ func newHost(tb testing.TB, o Options) *Host {
 
 // The kinds of harm that may be impossible on a machine.
 const (
-	Network = "network" // to lose packets, rather than what is in the proxies
-	CPU     = "cpu"
-	Space   = "disk"
-	Tasks   = "limit of tasks"
-	Hidden  = "hidden processes" // by [Cmd.Hide]
-	Clock   = "clocks set apart" // if Options.Apart
+	Network  = "network" // to lose packets, rather than what is in the proxies
+	CPU      = "cpu"
+	Space    = "disk"
+	Tasks    = "limit of tasks"
+	Freezing = "a frozen machine"
+	Hidden   = "hidden processes" // by [Cmd.Hide]
+	Clock    = "clocks set apart" // if Options.Apart
 )
 
 // Lacks says which kinds of harm are impossible here, and why.
@@ -110,8 +114,8 @@ func (h *Host) Lacks() map[string]error { return h.lacks }
 
 // groups are the cgroups that each of its processes is in.
 func (h *Host) groups() (all []*group) {
-	for _, g := range []*group{h.cpu, h.tasks} {
-		if g != nil {
+	for _, g := range []*group{h.cpu, h.tasks, h.freezer} {
+		if g != nil && !slices.Contains(all, g) {
 			all = append(all, g)
 		}
 	}
@@ -128,6 +132,7 @@ func (h *Host) lack(what string, err error) {
 // end ends the host's processes and its faults.
 func (h *Host) end() {
 	h.Heal()
+	_ = h.Thaw()
 	_ = h.Feed()
 	_ = h.LiftTasks()
 	h.mu.Lock()

@@ -80,7 +80,7 @@ func newFence(x *index, writes []trace.Entry) *fence {
 	f := &fence{tokens: !x.noTokens, terms: x.terms}
 	of := map[*term][]trace.Entry{}
 	for _, e := range writes {
-		if t := x.term(e); t != nil {
+		if t := x.term(e); t != nil && !t.cutBefore(e) {
 			of[t] = append(of[t], e)
 		}
 	}

@@ -24,6 +24,9 @@ type Figures struct {
 	// jobs knew that. Late is how much later than D_kill that last moment was, if it was.
 	Slack Least
 	Late  Most
+	// Thawed is the time from the end of a machine's freeze to the last moment of a term whose
+	// lease had ended in it.
+	Thawed Most
 
 	// HandOvers are the gaps after terms that ended by themselves, without any fault
 	// until the next had begun. Takeovers are the gaps after a term that ended
@@ -73,6 +76,7 @@ func (f *Figures) Add(g Figures) {
 	f.Gap.join(g.Gap)
 	f.Slack.join(g.Slack)
 	f.Late.join(g.Late)
+	f.Thawed.join(g.Thawed)
 	f.HandOvers = slices.Concat(f.HandOvers, g.HandOvers)
 	f.Takeovers = slices.Concat(f.Takeovers, g.Takeovers)
 	f.Mixed = slices.Concat(f.Mixed, g.Mixed)

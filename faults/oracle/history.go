@@ -25,6 +25,16 @@ func Read(file string) (History, error) {
 	return History{entries, all}, err
 }
 
+// Slot returns the records of one slot of the lock. Each is a lock of its own.
+func (h History) Slot(n int) History {
+	ours := func(e trace.Entry) bool {
+		return e.Slot == n || e.Kind == trace.Began || e.Kind == trace.Ran || e.Kind == trace.Fault
+	}
+	h.Entries = slices.DeleteFunc(slices.Clone(h.Entries), func(e trace.Entry) bool { return !ours(e) })
+	h.Stays = slices.DeleteFunc(slices.Clone(h.Stays), func(s Stay) bool { return !ours(s.Entry) })
+	return h
+}
+
 // began returns the moment before the first record.
 func (h History) began() clock.Instant {
 	first := clock.Never

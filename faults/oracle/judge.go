@@ -40,6 +40,9 @@ type Options struct {
 	// Frozen are the kinds of faults of a host from whose beginning leaderrun no longer
 	// renews. It may have renewed just before, without time for its job to learn of it.
 	Frozen []string
+
+	// Machine is the kind of fault of a host during which nothing of it runs.
+	Machine string
 }
 
 // checking is how long porcupine may take, which needs a second for thousands of terms.
@@ -57,12 +60,14 @@ func Judge(h History, o Options) *Verdict {
 		v.complain(w)
 	}
 	slices.SortStableFunc(v.faults, func(a, b trace.Entry) int { return cmp.Compare(a.Call, b.Call) })
+	v.thaw(x.terms)
 	v.hearsay(x.terms)
 	v.count(x.terms)
 	v.sweep(x.terms)
 	v.register(x, h.of(trace.Write))
 	v.outside(x, h.of(trace.Outside))
 	v.hooks(x.terms)
+	v.resigned(x, h.of(trace.Resigned))
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()
@@ -159,7 +164,7 @@ func (v *Verdict) register(x *index, writes []trace.Entry) {
 			continue
 		}
 		v.Figures.Refused++
-		if t := x.term(e); t != nil && !v.options.NoTokens {
+		if t := x.term(e); t != nil && !v.options.NoTokens && !t.cutBefore(e) {
 			v.complain(fmt.Sprintf("the register refused token %d of host %s, leaderrun %d: it knew %d, and that job was still there %s ms after the start",
 				e.Token, t.host, t.pid, e.Highest, since(v.began, e.At)), t)
 		}
@@ -194,7 +199,7 @@ func (v *Verdict) accepted(x *index, writes []trace.Entry, order string) {
 func (v *Verdict) outside(x *index, all []trace.Entry) {
 	reported := map[uint64]bool{}
 	for _, e := range all {
-		if !reported[e.Token] {
+		if !reported[e.Token] && !v.wasFrozen(e) {
 			reported[e.Token] = true
 			v.complain(fmt.Sprintf("outside its lease: the job of token %d lived %v after its end", e.Token, e.Call.Sub(e.Expiry)), x.term(e))
 		}
@@ -211,6 +216,15 @@ func (v *Verdict) hooks(terms []*term) {
 					v.complain(fmt.Sprintf("token %d: %s and its hook %s at one time", t.token, s.What, hook.What), t)
 				}
 			}
+		}
+	}
+}
+
+// resigned reports terms that were there after an operator was told that they were over.
+func (v *Verdict) resigned(x *index, all []trace.Entry) {
+	for _, e := range all {
+		if t := x.term(e); t != nil && t.Last > e.At {
+			v.complain(fmt.Sprintf("resigned: token %d was there %v after an operator was told that it was over", t.token, t.Last.Sub(e.At)), t)
 		}
 	}
 }

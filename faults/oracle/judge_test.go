@@ -77,6 +77,8 @@ func TestJudge(t *testing.T) {
 		{"a job before its hook has ended", with(func(m []made) { m[2].hook, m[2].child = "elected", [2]float64{5.8, 6} }), nil, []string{"token 9: job and its hook elected at one time"}},
 		{"a job in its last hook", with(func(m []made) { m[2].hook, m[2].child = "resign", [2]float64{7.9, 8.1} }), nil, []string{"token 9: job and its hook resign at one time"}},
 		{"a job after its lease", with(func(m []made) { m[2].until = 7.9 }), nil, []string{"token 9 outlived its lease, as its job knew it, by 100ms"}},
+		{"a term of which an operator was told too early", three(), []trace.Entry{{Kind: trace.Resigned, Token: 9, At: at(7.5)}}, []string{"resigned: token 9 was there 500ms after"}},
+		{"a term of which an operator was told", three(), []trace.Entry{{Kind: trace.Resigned, Token: 9, At: at(8.1)}}, nil},
 		{"a job that learned of the end of its lease later", three(), []trace.Entry{{Kind: trace.Outside, Host: "c", Token: 9, Leaderrun: 9, At: at(7.6), Call: at(7.5), Expiry: at(7.25)}}, []string{"outside its lease: the job of token 9 lived 250ms after its end"}},
 		{"no end of leaderrun", with(func(m []made) { m[1].ended = 0 }), nil, nil},
 		{"waiters in vain", three(), []trace.Entry{
@@ -207,6 +209,85 @@ func TestPicture(t *testing.T) {
 	for _, want := range []string{"enter 6", "blackhole, of host a", "term 2 on host b, leaderrun 6, from 500.0 to 2500.0 ms"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%q is missing", want)
+		}
+	}
+}
+
+// Each slot is a lock of its own: its terms overlap those of others, and its tokens are its own.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	one, two := history(three()), history(with(func(m []made) {
+		for i := range m {
+			m[i].host, m[i].pid, m[i].token = m[i].host+"'", 100+i, m[i].token-1
+		}
+		m[1].first = 2.5 // two at one time
+	}))
+	both := func(of, and History) (h History) {
+		for i, from := range []History{of, and} {
+			for _, e := range from.Entries {
+				if e.Kind != trace.Began && e.Kind != trace.Ran {
+					e.Slot = i + 1
+				}
+				h.Entries = append(h.Entries, e)
+			}
+			for _, s := range from.Stays {
+				s.Slot = i + 1
+				h.Stays = append(h.Stays, s)
+			}
+		}
+		return h
+	}
+	h := both(one, two)
+	if v := Judge(h.Slot(1), Options{}); len(v.Wrong) > 0 {
+		t.Errorf("slot 1: %v", v)
+	}
+	v := Judge(h.Slot(0), Options{})
+	v.Join(Judge(h.Slot(2), Options{}))
+	if v.Figures.Terms != 3 || v.Figures.Overlaps != 1 || len(v.Wrong) == 0 {
+		t.Errorf("slot 2: %d terms, %d overlaps: %v", v.Figures.Terms, v.Figures.Overlaps, v)
+	}
+}
+
+// A frozen machine excuses what it cannot help, and for a moment only.
+func TestThaw(t *testing.T) {
+	t.Parallel()
+	o := Options{TTL: 5 * time.Second, Machine: "ice", Frozen: []string{"ice"}}
+	frozen := func(last float64, writes ...trace.Entry) []made { // while b leads
+		return with(func(m []made) { m[0].last, m[0].ended, m[0].writes = last, last+0.1, writes })
+	}
+	freeze := func(host string, begin, end float64) trace.Entry {
+		e := struck("ice", host, begin, end+0.1)
+		e.Thaw = at(end)
+		return e
+	}
+	ice := freeze("a", 2.9, 4.5)
+	outside := func(host string, last float64) trace.Entry {
+		return trace.Entry{Kind: trace.Outside, Host: host, Token: 9, Leaderrun: 9, At: at(8), Call: at(last), Expiry: at(7)}
+	}
+	for _, tt := range []struct {
+		name  string
+		terms []made
+		fault trace.Entry
+		want  []string
+		other []trace.Entry
+	}{
+		{"a moment", frozen(4.8), ice, nil, nil},
+		{"a refused write", frozen(4.8, wrote(2, 2.1), refused(4.6, 4.7, 6)), ice, nil, nil},
+		{"an accepted write", frozen(4.8, wrote(2, 2.1), wrote(4.6, 4.7)), ice, []string{"accepted token 5 after 6"}, nil},
+		{"too long", frozen(5.6), ice, []string{"token 5 lived 1.1s after its machine was thawed"}, nil},
+		{"another machine", frozen(4.8), freeze("b", 2.9, 4.5), []string{"overlap: ", "not a history"}, nil},
+		{"frozen later", frozen(4.8), freeze("a", 3.3, 4.5), []string{"overlap: ", "not a history"}, nil},
+		{"another job after it", with(func(m []made) { m[0].again, m[0].ended = [2]float64{4.6, 4.9}, 4.9 }), ice, []string{"overlap: ", "not a history"}, nil},
+		{"a lease that ended meanwhile", three(), freeze("a", 6.5, 7.4), nil, []trace.Entry{outside("a", 7.5)}},
+		{"a lease that ended before", three(), freeze("a", 7.1, 7.4), []string{"outside its lease"}, []trace.Entry{outside("a", 7.5)}},
+		{"a lease that ended on another machine", three(), freeze("b", 6.5, 7.4), []string{"outside its lease"}, []trace.Entry{outside("a", 7.5)}},
+	} {
+		v := Judge(history(tt.terms, append(tt.other, tt.fault)...), o)
+		missing := slices.DeleteFunc(slices.Clone(tt.want), func(want string) bool {
+			return slices.ContainsFunc(v.Wrong, func(w string) bool { return strings.Contains(w, want) })
+		})
+		if len(missing) > 0 || (len(v.Wrong) > 0) != (len(tt.want) > 0) {
+			t.Errorf("%s: got %q, want %q", tt.name, v.Wrong, tt.want)
 		}
 	}
 }

@@ -18,7 +18,8 @@ type term struct {
 	number   int // from 1, in time
 	token    uint64
 	stays    []Stay
-	byItself bool // its last job was about to end by itself
+	byItself bool          // its last job was about to end by itself
+	frozen   clock.Instant // when its machine was frozen for too long; 0: it was not
 }
 
 // until returns the end of its lease, or false if nobody knew it.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,15 @@ func (v *Verdict) complain(what string, terms ...*term) {
 	terms = slices.DeleteFunc(terms, func(t *term) bool { return t == nil })
 	if len(v.shown) == 0 || len(terms) > 1 && len(v.shown) == 1 {
 		v.shown = terms
+	}
+}
+
+// Join adds the verdict on another slot of the lock.
+func (v *Verdict) Join(w *Verdict) {
+	v.Figures.Add(w.Figures)
+	v.Wrong = append(v.Wrong, w.Wrong...)
+	if len(v.shown) == 0 {
+		v.history, v.shown, v.Picture = w.history, w.shown, cmp.Or(v.Picture, w.Picture)
 	}
 }
 

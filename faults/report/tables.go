@@ -21,14 +21,14 @@ func writeResults(w io.Writer, rows []Row) {
 
 `)
 	row(w, "backend", "mode", "subject", "acquisitions", "faults", "overlaps", "margins exceeded", "orphans", "refused writes", "violations",
-		"least gap, ms", "least slack, s", "killed late: n, worst, ms", "hand-over: n, p50 / p99 / max, ms", "takeover: n, p50 / p99 / max, s")
-	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 12))...)
+		"least gap, ms", "least slack, s", "killed late: n, worst, ms", "after a thaw: n, longest, ms", "hand-over: n, p50 / p99 / max, ms", "takeover: n, p50 / p99 / max, s")
+	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 13))...)
 	for _, r := range rows {
 		f := r.Figures
 		row(w, r.Backend, r.Mode, r.Subject, fmt.Sprint(f.Terms), fmt.Sprint(total(f.Faults)),
 			fmt.Sprint(f.Overlaps), fmt.Sprint(f.Exceeded), fmt.Sprint(f.Orphans), fmt.Sprint(f.Refused), fmt.Sprint(r.Wrong),
 			known(f.Gap.Of, ms(f.Gap.Value)), known(f.Slack.Of, seconds(f.Slack.Value)),
-			known(f.Late.Of, fmt.Sprintf("%d, %s", f.Late.Of, ms(f.Late.Value))), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
+			most(f.Late), most(f.Thawed), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
 	}
 	fmt.Fprintf(w, `
 A margin is exceeded if two terms overlap although both killers of the first did all they could:
@@ -37,11 +37,16 @@ gap is the time from the last sign of life of a term to the first of the next; s
 is the time from the last sign of life to the end of the lease, as far as the job knew
 it. A term was killed late if it showed a sign of life after the moment at which it had
 to be killed, which is before the end of the lease by the margins for a busy machine and
-for dying. A hand-over follows a job that ended by itself, without any fault meanwhile; a
-takeover follows a term that ended otherwise, or whose host or server was at fault. Both
-count from the end of the server's and the network's faults, if these had ended by then.
+for dying. While a machine is frozen, whatever would kill the job does not run. If the lease
+ends meanwhile, "after a thaw" is for how long the job was there when the machine continued,
+and the register refuses what it writes after the next term's first write. A hand-over follows
+a job that ended by itself, without any fault meanwhile; a takeover follows a term that ended
+otherwise, or whose host or server was at fault. Both count from the end of the server's and the
+network's faults, if these had ended by then.
 `)
 }
+
+func most(m oracle.Most) string { return known(m.Of, fmt.Sprintf("%d, %s", m.Of, ms(m.Value))) }
 
 // writeFaults writes the table of faults, by their kinds.
 func writeFaults(w io.Writer, rows []Row) {

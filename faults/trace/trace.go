@@ -33,6 +33,8 @@ const (
 	// ended at Expiry.
 	Outside = "outside"
 	Fault   = "fault" // What was done to Host, and the harm is over
+	// Resigned is written when an operator was told that the term with this token is over.
+	Resigned = "resigned"
 )
 
 // An Entry is something that happened.
@@ -44,12 +46,14 @@ type Entry struct {
 	Wall      int64         `json:"wall,omitempty"` // nanoseconds since 1970, by a host's clock
 	Real      int64         `json:"real,omitempty"` // and by the machine's
 	Token     uint64        `json:"token,omitempty"`
+	Slot      int           `json:"slot,omitempty"`
 	PID       int           `json:"pid,omitempty"`
 	Guard     int           `json:"guard,omitempty"`
 	Leaderrun int           `json:"leaderrun,omitempty"`
 	Life      string        `json:"life,omitempty"` // the file of its Life
 
 	Call    clock.Instant `json:"call,omitempty"`    // when it began, if it is not over at once
+	Thaw    clock.Instant `json:"thaw,omitempty"`    // of a frozen machine: just before it continued
 	Expiry  clock.Instant `json:"expiry,omitempty"`  // of a job outside of its lease: the end of that
 	Status  int           `json:"status,omitempty"`  // of a leaderrun: as a shell shows it
 	Left    int           `json:"left,omitempty"`    // of a leaderrun: processes of its jobs that were there after its end

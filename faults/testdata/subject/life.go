@@ -17,7 +17,8 @@ func begin(what string) (trace.Entry, *trace.Life, error) {
 	if err != nil {
 		return trace.Entry{}, nil, err
 	}
-	e := trace.Entry{
+	slot, _ := strconv.Atoi(os.Getenv("LEADERRUN_SLOT")) // 0: the lock has none
+	e := trace.Entry{Slot: slot,
 		Kind: trace.Start, What: what, Host: os.Getenv(trace.HostVariable), Token: token,
 		PID: os.Getpid(), Guard: os.Getppid(), Leaderrun: leaderrun(),
 		Life: fmt.Sprintf("%s.%d.%d", os.Getenv(trace.FileVariable), os.Getpid(), time.Now().UnixNano()),

@@ -211,7 +211,7 @@ func (p *pen) write() error {
 	}
 	e := p.of
 	e.Kind, e.Call = trace.Write, trace.Now()
-	highest, accepted, err := register.Write(os.Getenv(trace.RegisterVariable), e.Token)
+	highest, accepted, err := register.Write(fmt.Sprint(os.Getenv(trace.RegisterVariable), e.Slot), e.Token)
 	if err != nil {
 		return fmt.Errorf("register: %w", err)
 	}
