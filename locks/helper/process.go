@@ -98,9 +98,10 @@ func startProcess(path, name string, env []string, input *pipe, args ...string) 
 
 // environment returns a helper's environment: ours, without what a service manager such
 // as systemd has set for us alone. A helper waits for its network most of the time, so
-// one thread that runs Go is enough, and saves switching between threads.
+// one thread that runs Go is enough, and saves switching between threads. The runtime takes the
+// first value that it finds.
 func environment() []string {
-	ours := []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
+	ours := []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "GOMAXPROCS"}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(ours, key)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,5 +126,20 @@ func TestBadInput(t *testing.T) {
 	_ = cmd.Run()
 	if got := cmd.ProcessState.ExitCode(); got != exitProtocol || log.String() != "leaderrun-fake: the core sent a line that is not a request\n" {
 		t.Errorf("exit status %d, and it says %q", got, log.String())
+	}
+}
+
+// What is set for us alone is not passed on, and the runtime's first value is ours.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "8")
+	t.Setenv("NOTIFY_SOCKET", "/run/notify")
+	var got []string
+	for _, kv := range environment() {
+		if key, _, _ := strings.Cut(kv, "="); key == "GOMAXPROCS" || key == "NOTIFY_SOCKET" {
+			got = append(got, kv)
+		}
+	}
+	if !slices.Equal(got, []string{"GOMAXPROCS=1"}) {
+		t.Errorf("got %q", got)
 	}
 }
