@@ -46,6 +46,7 @@ type cell struct {
 	stop   chan struct{}
 	harmed chan struct{} // closed by harm
 	harm   func()        // a fault has been done
+	spared bool          // none was selected
 	live   sync.WaitGroup
 	calm   sync.RWMutex // is read-locked by a fault of a host or its network
 
@@ -147,10 +148,10 @@ func (c *cell) end() {
 	over := make(chan struct{})
 	go func() { c.live.Wait(); close(over) }()
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
-		if c.plan.peer != nil { // a peer may not end at all
-			sig = unix.SIGKILL
-		}
 		for _, m := range c.hosts {
+			if m.peer() != nil { // it may not end at all
+				sig = unix.SIGKILL
+			}
 			if p, ok := m.running(); ok {
 				_ = m.Signal(p, sig)
 			}
@@ -175,7 +176,14 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	o := oracle.Options{
 		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.keep, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
 	}
-	v := oracle.Judge(h.Slot(0), o)
+	ours := h.Slot(0)
+	if c.plan.contender != nil {
+		ours = ours.Without(c.hosts[0].name)
+	}
+	v := oracle.Judge(ours, o)
+	if c.plan.contender != nil {
+		v.Against(h, c.hosts[0].name)
+	}
 	for slot := range c.plan.slots {
 		of := oracle.Judge(h.Slot(slot+1), o)
 		of.Figures.Faults = nil // the same again
@@ -209,7 +217,7 @@ func (c *cell) checkRecords(h oracle.History) {
 	if slices.ContainsFunc(h.Entries, func(e trace.Entry) bool { return e.Slot > c.plan.slots }) {
 		c.t.Error("a job had a slot that the lock does not have")
 	}
-	if leases := c.store.leases(); !wrote || !harmed || leases && !knew {
+	if leases := c.store.leases(); !wrote || !harmed && !c.spared || leases && !knew {
 		c.t.Errorf("nothing to judge: writes %v, faults %v, jobs that know of a lease %v", wrote, harmed, knew)
 	}
 }
@@ -232,7 +240,7 @@ func (c *cell) count(status int) {
 // printed returns the files that an oracle reads. A peer's output is not judged.
 func (c *cell) printed() (files []string) {
 	for _, m := range c.hosts {
-		if c.plan.peer == nil {
+		if m.peer() == nil {
 			files = append(files, m.log())
 		}
 	}

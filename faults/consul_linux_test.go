@@ -14,6 +14,13 @@ func consulSingle(t *testing.T, p plan) *store {
 	return consulStore(consultest.Cluster{consultest.Start(t, consultest.Options{})}, p)
 }
 
+// consulCompat is a server whose locks are those of consul lock.
+func consulCompat(t *testing.T, p plan) *store {
+	s := consulSingle(t, p)
+	s.env = func(addrs []string) []string { return backend("consul", addrs, "?compat=consul-lock") }
+	return s
+}
+
 func consulCluster(t *testing.T, p plan) *store {
 	return consulStore(consultest.StartCluster(t, 3, consultest.Options{}), p)
 }

@@ -49,6 +49,9 @@ const excluded = `
 - **Leases of azblob** are never shorter than 15 s, whatever a run asks for.
 - **Peers** have no guard and no helper, so only they themselves are killed and frozen
   ("leaderrun" means the peer there), and none meets a limit of tasks. Each of their jobs
-  is one process. consul lock has leases of 15 s, and an equal delay after a loss: with a
-  fault every few seconds it holds the lock too rarely for its row to mean much.
+  is one process. consul lock has leases of 15 s, and an equal delay after a loss, so where it
+  takes part, faults are six times as far apart.
+- **A peer that contends** for a lock with leaderrun must find nothing of leaderrun's job. leaderrun
+  must find nothing of the peer's, unless a fault struck that, the server or the network between
+  them: then the peer's job may outlive its lease.
 `

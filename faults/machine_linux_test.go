@@ -49,6 +49,14 @@ func newMachine(c *cell, h *host.Host, i int, seed uint64) *machine {
 	return m
 }
 
+// peer is what runs there instead of leaderrun; nil: leaderrun does.
+func (m *machine) peer() *peer {
+	if m.c.plan.contender != nil && m == m.c.hosts[0] {
+		return m.c.plan.contender
+	}
+	return m.c.plan.peer
+}
+
 // log is the file that leaderruns, their guards and helpers print to, and jobs is that of
 // their jobs.
 func (m *machine) log() string  { return m.c.file("log-" + m.name) }
@@ -92,12 +100,14 @@ func (m *machine) busyFile() string { return m.c.file("busy-" + m.name) }
 // live starts leaderruns until the cell ends.
 func (m *machine) live() {
 	for !m.c.ended() {
-		k := m.c.plan.draw(m.rand, m.c.jobs)
+		k := m.draw()
 		if k.manner == hiding && m.Lacks()[host.Hidden] != nil {
 			k.manner = "leaving"
 		}
 		status := m.run(k)
-		m.c.count(status)
+		if m.peer() == nil {
+			m.c.count(status)
+		}
 		pause := time.Duration(m.rand.Int64N(int64(50 * time.Millisecond)))
 		if status != 0 {
 			pause *= 10 // a leaderrun that fails at once must not be restarted all the time
@@ -146,9 +156,17 @@ func (m *machine) run(k task) (status int) {
 	return status
 }
 
+// cookie is that of all that is started there. What a contender leaves behind is not judged.
+func (m *machine) cookie() string {
+	if m.peer() != m.c.plan.peer {
+		return m.c.cookie + "-contender"
+	}
+	return m.c.cookie
+}
+
 // left counts the processes of jobs on the host when no leaderrun runs there.
 func (m *machine) left() (n int) {
-	all, err := oracle.LeftoversOn(m.c.cookie, m.name)
+	all, err := oracle.LeftoversOn(m.cookie(), m.name)
 	m.must(err)
 	for _, line := range all {
 		if strings.HasPrefix(line, built.Path("subject")) {
@@ -179,7 +197,7 @@ func (m *machine) start(cmd *host.Cmd, k task) error {
 func (m *machine) command(k task) *host.Cmd {
 	work := []string{built.Path("subject"), "work", k.manner, k.length.String()}
 	var cmd *host.Cmd
-	if peer := m.c.plan.peer; peer != nil {
+	if peer := m.peer(); peer != nil {
 		args := append(peer.args(m.c.t, m.Addrs()[0]), work...)
 		cmd = m.Command(args[0], args[1:]...)
 	} else {
@@ -215,14 +233,14 @@ func (m *machine) command(k task) *host.Cmd {
 		}
 	}
 	cmd.Env = append(m.environment(),
-		trace.CookieVariable+"="+m.c.cookie, trace.HostVariable+"="+m.name, trace.AheadVariable+"="+m.Ahead().String(),
+		trace.CookieVariable+"="+m.cookie(), trace.HostVariable+"="+m.name, trace.AheadVariable+"="+m.Ahead().String(),
 		trace.FileVariable+"="+m.c.file("trace"), trace.RegisterVariable+"="+m.c.file("register"),
 		trace.BusyVariable+"="+m.busyFile(),
 	)
 	if dir := m.TasksFiles(); dir != "" {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %s", trace.TasksVariable, k.spare, dir))
 	}
-	if m.c.plan.peer != nil {
+	if m.peer() != nil {
 		cmd.Env = append(cmd.Env, trace.PeerVariable+"=yes")
 	}
 	return cmd

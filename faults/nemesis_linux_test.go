@@ -54,11 +54,11 @@ func harass(c *cell, length time.Duration, seed uint64) {
 		faults = slices.DeleteFunc(faults, func(f fault) bool { return !c.only.MatchString(f.name) })
 		if len(faults) > 0 {
 			selected = true
-			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, server: i == 2, pause: pauses[i]}
+			n := &nemesis{c: c, rand: rand.New(rand.NewPCG(seed, stream(c.plan.name, -1-i))), over: over, faults: faults, server: i == 2, pause: pauses[i].times(c.plan.rests)}
 			wg.Go(n.work)
 		}
 	}
-	if !selected {
+	if c.spared = !selected; c.spared {
 		c.harm()
 	}
 	wg.Wait()

@@ -16,6 +16,7 @@ type peer struct {
 	backend string
 	subject string // for the report
 	store   func(*testing.T, plan) *store
+	rests   int                                      // see plan
 	args    func(t *testing.T, addr string) []string // arguments before the command
 }
 
@@ -27,11 +28,13 @@ func peers() []peer {
 		args: func(t *testing.T, addr string) []string {
 			return []string{etcdtest.Binary(t, "", "etcdctl"), "--endpoints", addr, "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
 		},
-	}, {
-		name: "consul-lock", backend: "consul", subject: "consul lock",
-		store: consulSingle,
-		args: func(t *testing.T, addr string) []string {
-			return []string{consultest.Binary(t), "lock", "-http-addr", addr, "-shell=false", "-child-exit-code", lockName}
-		},
-	}}
+	}, consulLock}
+}
+
+var consulLock = peer{
+	name: "consul-lock", backend: "consul", subject: "consul lock",
+	store: consulSingle, rests: 6,
+	args: func(t *testing.T, addr string) []string {
+		return []string{consultest.Binary(t), "lock", "-http-addr", addr, "-shell=false", "-child-exit-code", lockName}
+	},
 }

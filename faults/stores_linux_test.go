@@ -27,6 +27,11 @@ type plan struct {
 	// does, and no violation fails the suite.
 	excludes string
 	peer     *peer // run instead of leaderrun; nil for leaderrun
+	// contender is run instead of leaderrun on the first host. Each must exclude the other.
+	contender *peer
+	// rests is how many times as long the pauses between faults are; 0: once. consul lock waits
+	// after each loss for 15 s, and otherwise holds the lock too rarely to show anything.
+	rests int
 }
 
 // machines is how many hosts contend.
@@ -51,6 +56,7 @@ func plans() []plan {
 		{name: "azblob-strict", backend: "azblob", mode: "strict", store: azblobStore, strict: true},
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
+		{name: "consul-compat", backend: "consul", mode: "with consul lock", store: consulCompat, contender: &consulLock, rests: 6},
 		{name: "gossip-oldest", backend: "gossip", mode: "the oldest leads", store: gossipOldest, excludes: "nobody"},
 		{name: "quorum", backend: "quorum", store: quorumStore},
 		{name: "quorum-five", backend: "quorum", mode: "five hosts", store: quorumStore, hosts: 5},
@@ -63,7 +69,7 @@ func plans() []plan {
 		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},
 	}
 	for _, p := range peers() {
-		all = append(all, plan{name: p.name, backend: p.backend, store: p.store, peer: &p})
+		all = append(all, plan{name: p.name, backend: p.backend, store: p.store, peer: &p, rests: p.rests})
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -103,6 +104,8 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 	defer s.mu.Unlock()
 	r := report.Row{Backend: p.backend, Mode: p.mode, Subject: report.Subject, Figures: v.Figures, Wrong: len(v.Wrong)}
 	switch {
+	case p.contender != nil:
+		r.Mode += fmt.Sprintf(", which had %d jobs", v.Figures.Foreign)
 	case p.peer != nil:
 		r.Subject = p.peer.subject
 	case p.excludes != "":

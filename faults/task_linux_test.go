@@ -3,7 +3,6 @@ package faults
 import (
 	"hash/fnv"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -45,6 +44,10 @@ func (s span) draw(r *rand.Rand) time.Duration {
 	return s[0] + time.Duration(r.Int64N(int64(s[1]-s[0])))
 }
 
+func (s span) times(n int) span {
+	return span{s[0] * time.Duration(max(n, 1)), s[1] * time.Duration(max(n, 1))}
+}
+
 var (
 	brief = span{20 * time.Millisecond, 300 * time.Millisecond}
 	long  = span{ttl / 5, 2 * ttl}
@@ -72,17 +75,18 @@ var manners = []choice[manner]{
 }
 
 // draw draws the next task of a host, from those manners whose names match.
-func (p plan) draw(r *rand.Rand, jobs *regexp.Regexp) task {
-	m := pick(r, manners)
-	for !jobs.MatchString(m.name) {
-		m = pick(r, manners)
+func (m *machine) draw() task {
+	p, r, jobs := m.c.plan, m.rand, m.c.jobs
+	how := pick(r, manners)
+	for !jobs.MatchString(how.name) {
+		how = pick(r, manners)
 	}
-	if p.peer != nil && (several(m.name) || slices.Contains([]string{"stopping", "suspended", "draining"}, m.name)) {
-		m.name = "obedient" // a peer leaves the former behind, and waits forever for the latter
+	if m.peer() != nil && (several(how.name) || slices.Contains([]string{"stopping", "suspended", "draining"}, how.name)) {
+		how.name = "obedient" // a peer leaves the former behind, and waits forever for the latter
 	}
 	k := task{
-		manner: m.name, length: m.long.draw(r),
-		containment: contained(r, m.name), spare: r.IntN(20),
+		manner: how.name, length: how.long.draw(r),
+		containment: contained(r, how.name), spare: r.IntN(20),
 		options: pick(r, []choice[[]string]{
 			{80, nil}, {5, []string{"-n"}}, {10, []string{"-w", "2"}},
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},

@@ -16,6 +16,7 @@ type Figures struct {
 	Overlaps int
 	Exceeded int // overlaps because both killers got no processor: see late.go
 	Orphans  int // processes
+	Foreign  int // jobs of a peer that contends for the same lock
 	Refused  int // writes to the register
 
 	Gap Least // from the last moment of a term to the first of the next
@@ -72,6 +73,7 @@ func (f *Figures) Add(g Figures) {
 	f.Overlaps += g.Overlaps
 	f.Exceeded += g.Exceeded
 	f.Orphans += g.Orphans
+	f.Foreign += g.Foreign
 	f.Refused += g.Refused
 	f.Gap.join(g.Gap)
 	f.Slack.join(g.Slack)

@@ -35,6 +35,14 @@ func (h History) Slot(n int) History {
 	return h
 }
 
+// Without returns the records without what ran on a host.
+func (h History) Without(host string) History {
+	ours := func(e trace.Entry) bool { return e.Host != host || e.Kind == trace.Fault }
+	h.Entries = slices.DeleteFunc(slices.Clone(h.Entries), func(e trace.Entry) bool { return !ours(e) })
+	h.Stays = slices.DeleteFunc(slices.Clone(h.Stays), func(s Stay) bool { return !ours(s.Entry) })
+	return h
+}
+
 // began returns the moment before the first record.
 func (h History) began() clock.Instant {
 	first := clock.Never

@@ -60,6 +60,7 @@ func Judge(h History, o Options) *Verdict {
 		v.complain(w)
 	}
 	slices.SortStableFunc(v.faults, func(a, b trace.Entry) int { return cmp.Compare(a.Call, b.Call) })
+	v.terms = x.terms
 	v.thaw(x.terms)
 	v.hearsay(x.terms)
 	v.count(x.terms)

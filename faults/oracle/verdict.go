@@ -19,6 +19,7 @@ type Verdict struct {
 	options Options
 	history History
 	began   clock.Instant // before anything else
+	terms   []*term
 	faults  []trace.Entry // by their beginnings
 	shown   []*term       // the terms of the first violation that has any
 }
