@@ -17,9 +17,9 @@ import (
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	tree := os.DirFS("..")
-	for _, page := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/writing-a-backend.md"} {
 		named := pathsOf(t, tree, read(t, tree, page))
-		if len(named) < 10 {
+		if len(named) < 2 {
 			t.Errorf("%s: found only %q", page, named)
 		}
 		for _, name := range absent(t, tree, named) {
