@@ -6,7 +6,9 @@
 // Each command in README.md and in the files here is run, in the order in which a reader
 // meets it. Each file has its own machine: Linux namespaces, so that the ports that the
 // text uses are free. The machine has its own /usr/local, /home, /var/lib and clone of the
-// repository, leaderrun is installed as by `make install`, and etcd is in PATH.
+// repository, leaderrun is installed as by `make install`, and etcd is in PATH. Rewriting ports
+// in the commands would be easier, but the commands themselves must be right.
+//
 // The language of a block says what it is:
 //
 //	sh       commands; each must succeed

@@ -15,7 +15,9 @@ import (
 )
 
 // Hooks are commands that run when a campaign waits, and when a term begins or ends. A hook
-// without a Path does not run. Hooks under the lease are guarded and ended like the job.
+// without a Path does not run. Hooks under the lease may change what only the leader may
+// change, so they are guarded and ended like the job, and the next step waits for the proof that
+// nothing of them is left. A hook under no lease has a guard and no deadline.
 type Hooks struct {
 	Standby proc.Command // when a campaign begins to wait; it is ended at the grant
 	Elected proc.Command // under the lease, before the job; if it fails, we resign

@@ -12,7 +12,8 @@ import (
 )
 
 // A backend that is a locks.Recorder keeps a record with the lock. We read and write it
-// under the lease, so only one holder does so at a time.
+// under the lease, so only one holder does so at a time, and the server refuses the writes of a
+// holder that was taken over. If the record is invalid, the run ends before the job starts.
 
 // If a read or a write fails, we repeat it after notePause, for up to noteLimit in all and
 // while the lease allows it.

@@ -4,6 +4,28 @@
 //
 // One rule is behind all of it: when anyone else can hold the lock, nothing of our job
 // is running.
+//
+// # Terms and their phases
+//
+// [Run] is a loop over terms; without Rejoin there is one. Six types do the work, and each
+// term has new ones, so that nothing of one term is left in the next:
+//
+//   - A campaign waits for the lock, and makes one attempt after another. The hook Standby
+//     runs meanwhile, under no lease. It is ended at the grant.
+//   - A term has the lock, the lease and the grant. First, prepare notes what the next holder
+//     must know of the previous one, waits for a strict takeover, checks whether the window
+//     still needs a run, and runs the hook Elected. Then runJobs runs the job, and again as
+//     often as Restart says. At last, handOver waits for MinHold, runs the hook Resign, notes
+//     that the term has ended well, and releases the lock. After a loss it only tidies up, and
+//     runs the hook Lost.
+//   - A task is the job or a hook: a command, and the lease that it runs under.
+//   - One supervisor watches one task, and alone has all of its state.
+//   - An outcome says how a task or a term ended.
+//   - The class of an error says what the error means for what follows. Only classify
+//     decides that.
+//
+// Each phase that waits under the lease does so in idle, which ends at a signal, a request to
+// resign, or a loss. So no phase can keep a lock that is not ours, or ignore a signal.
 package runner
 
 import (

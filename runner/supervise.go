@@ -407,7 +407,8 @@ func (s *supervisor) finished() bool {
 	return s.unkillable
 }
 
-// beat reports that we lead, or are about to stop, if the lease is ours for certain.
+// beat reports that we lead, or are about to stop, if the lease is ours for certain. It is called
+// by the loop that would kill the job: another goroutine would go on when that loop is stuck.
 func (s *supervisor) beat() {
 	if s.lease.lost() != nil {
 		s.heartbeat.Stop()

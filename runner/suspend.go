@@ -19,6 +19,13 @@ import (
 //
 // If the job was only suspended because it wanted the terminal, and we have the terminal,
 // the job gets it. A job that shares a pipeline with us starts that way.
+//
+// In an orphaned group, where nobody could continue us, we are not suspended. There, a job that
+// Ctrl-Z suspended continues at once, and a job that waits for a terminal is sent HUP.
+//
+// When we are continued, we look at the deadlines first, and only then continue the job. If only
+// the first process of a job is suspended, the rest runs on, and is killed at the deadline like
+// any other job.
 func (s *supervisor) suspended(sig os.Signal) {
 	wants := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
 	switch {

@@ -32,6 +32,15 @@ import (
 // If there is no answer, or another one, nothing is completed: the program is older or
 // newer than the script. All this happens when a user presses a key, so it changes nothing
 // and prints no errors.
+//
+// The scripts have only what differs between shells: how words are split and quoted, and how
+// files and another command's arguments are completed. So they are the same for every version.
+// The words are read by options.ReadPart, which also reads a real command line, so the two never
+// differ.
+//
+// The backend is asked for names of locks only where a name is expected, by a handle that only
+// lists. A config file must be as trusted as for a run. Names of locks are checked before a shell
+// sees them, because somebody else may have chosen them.
 
 // completionLimit is how long an answer may take.
 const completionLimit = time.Second

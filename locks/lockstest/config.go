@@ -1,6 +1,24 @@
 // Package lockstest is the conformance suite that every backend passes. A backend's test
 // is a [Config] and one call of [Run]. The Config declares what a backend cannot do; the suite
 // never guesses.
+//
+// Each decision is tested where it is made, and again in less than full on what stands on it:
+//
+//   - What a recipe alone decides is tested on the recipe, in simulated time, for every kind of
+//     store: the whole suite, and deliberate defects that it must find. On real servers it is
+//     tested once, with gcs for caslease. Other stores below that recipe pass the tests of a
+//     store (storetest), and what depends on both: elections, faults of the network, restarts,
+//     texts that nobody wrote, lists, leaks (Config.Recipe).
+//   - What the pipe to a helper decides is tested in package helper, with the whole suite. The
+//     backend file has no lease; leases over the pipe are tested with leaderrun-shelf, with the
+//     suite; with etcd, by scripts that cut the network and kill programs; and with all backends
+//     by the fault suite. One script uses each ability through each backend's own program, and
+//     kills it (every-backend.txtar).
+//   - The bundle runs the script of one backend, and shows that the others are linked into it.
+//   - The race detector sees the recipes, and all backends but four that have next to no
+//     concurrency of their own.
+//
+// Long tests (LEADERRUN_TEST_LONG=1) run everything that these leave out.
 package lockstest
 
 import (

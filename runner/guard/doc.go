@@ -11,6 +11,37 @@
 // If the guard dies or does not answer in time, leaderrun inherits its children, kills them,
 // and reports the failure.
 //
+// # Why it is safe
+//
+// The guard has two files that hold the lock. The first is the lock file's descriptor: nobody
+// gets the lock before the job is dead. The second is the helper's standard input: when
+// leaderrun has died and the job is proved dead, the guard writes a release there, so that the
+// next holder need not wait for the lease to end. It then also removes the job's socket.
+//
+// The proof that nothing of the job is left is the kernel's: it says that the guard has no child
+// (ECHILD), whatever its processes did to their group, session, environment or descriptors.
+//
+// The guard has failed if it dies, does not acknowledge a kill in time, has not acknowledged a
+// newer deadline when the last one comes, or is silent after two pings (a lock of the backend
+// file has no deadline). leaderrun is a subreaper, too, in every tier. A health check has a long
+// environment, and a guard that gets no processor for a moment in the middle of it has not
+// failed, because leaderrun does not need it then; orders about the job overtake the environment.
+//
+// leaderrun never waits for the guard, not even at the start: a job that has yet to start is
+// supervised like any other, so a Ctrl-C and the loss of the lease are always handled. The guard
+// never waits for leaderrun. It reports later what it could not report at once, so the end of the
+// job is never lost.
+//
+// Health checks are a part of the job, so the guard starts them: they can look into the job's
+// namespace and cgroup, a check that hangs is killed with the job, and none outlives the lease.
+// The runner decides what a failure means.
+//
+// The first process and a health check have a parent-death signal, in case leaderrun and guard
+// are both killed.
+//
+// The guard is a Go process, started by exec. A fork without exec would cost a tenth, but a Go
+// process that was forked without exec has no scheduler, no timers and no memory of its own.
+//
 // # Protocol
 //
 // The socket is a stream of frames. A frame has one byte for its kind, four bytes for the

@@ -51,6 +51,24 @@ func sample(n int) int {
 // in simulated time. The store, the network, the job and the processes are models. Each seed
 // is a schedule of faults. The promises are checked in true time, which no host can see.
 //
+//   - Every host has its own boot clock, wrong by up to 500 ppm, as is the store's. That is the
+//     guarantee; clocks that are wrong by more are detected, and a test shows it.
+//   - A frozen process has a stopped clock and a closed gate: nothing that it does is visible
+//     before it continues. A dead process never passes the gate again. Of the two processes on a
+//     host, one is broken at a time, because no more is guaranteed.
+//   - When a job ends, its lease must still run. Two jobs are never alive at once. Tokens rise. No
+//     lock is released over a living job. The E that leaderrun believes in, or reports to the
+//     guard, is never after the end of the lease. Nothing is renewed after E. Without a fault no
+//     job is ended, and a lock that was taken away is noticed at the next renewal. Somebody leads
+//     again when the faults are over. Nothing hangs, and no goroutine is left.
+//   - Two cases are excused and counted: a job may run after an early revoke or an operator's
+//     deletion, until the lease would have ended; and on a machine that slept at least until the
+//     job had to be killed, after waking up for as long as the job takes to die. In half of the
+//     schedules there are no timers like those of Linux, and an eighth of the lease is added, at
+//     most a second.
+//   - The models leave out sockets, signals, process trees, real backends and helpers. Nothing
+//     reads the date, so it is never set. Other tests cover all of these.
+//
 // The test keeps all processors busy, so it does not run in parallel with tests of real
 // processes.
 func TestElections(t *testing.T) {

@@ -1,6 +1,14 @@
 // Package monitor is the program leaderrun-monitor, which checks the health of a job's
 // server and exports the metrics of a run. It is not part of the core, because package
-// net/http would double the core's size, and because it must not delay a kill.
+// net/http would double the core's size, and because it must not delay a kill. It is not called
+// leaderrun-http, because that would be the helper of a backend with addresses like http://.
+//
+// For metrics, the core writes a line for each event and renewal, through a queue that never
+// blocks. Every 2 s it writes that it is well, from the goroutine that would end the job, as for
+// systemd's watchdog. When the program is asked, it works out the answer from the deadline and
+// the boot clock, which all processes share: so a core that is frozen does not lead for longer
+// than its lease. When its input ends, it has a second to write its file. It does not belong to
+// the job, so leaderrun does not kill it when the guard has failed (proc.OnDeath.NotOfJob).
 package monitor
 
 import (

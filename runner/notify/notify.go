@@ -4,7 +4,8 @@
 // Each message is one datagram of lines VARIABLE=VALUE, sent to the socket in
 // NOTIFY_SOCKET. Nothing here blocks, because a manager that has gone or does not read must
 // not delay a job. [Manager.Tell] keeps its lines until the manager has room for them.
-// [Manager.Ping] does not, because its lines are only true now.
+// [Manager.Ping] does not, because its lines are only true now. After STOPPING=1 there must be no
+// ping: it would rearm a watchdog that the manager has disarmed.
 package notify
 
 import (

@@ -35,6 +35,12 @@ var words = []struct{ name, cron, layout string }{
 	{"@hourly", "0 * * * *", ""},
 }
 
+// We parse cron expressions ourselves, because we need little, and not what the libraries offer:
+// the last time before now, on a calendar without zones, so that a change of the clocks is one
+// rule in one place. robfig/cron (last released in 2020) has no last time, skips what the clocks
+// leave out and refuses 7 for Sunday; gronx compiles regular expressions at every start and looks
+// for the last time in a zone.
+
 // Parse reads a schedule. It is one of
 //
 //   - a duration, as package durations reads it ("10m", "1h", or a number of seconds): its

@@ -2,6 +2,12 @@
 // the backend's folder. Everything that names every backend ranges over the list of them. What
 // cannot, because it is not Go or links what must not be linked here, is compared with the list
 // by the tests of package places.
+//
+// A description has what programs compare, count or complete, and phrases of tables. Documents
+// have the rest: why to choose the backend, its limits, its section of the manual. The data stay
+// true, because programs run on them: the parser of URLs takes parameters and port from them,
+// --scrub-env takes the secrets, and the conformance suite expects exactly these abilities.
+// backendtest.Settings checks which variables a backend reads.
 package known
 
 import (

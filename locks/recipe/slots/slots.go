@@ -36,6 +36,9 @@
 // while slots are held, newcomers wait for the first N slots, by their own N, and do not see
 // holders of other slots.
 //
+// A lock without slots is another lock, "jobs", and costs half the requests. A lock that will
+// have slots some day can be started with an N of 1.
+//
 // The backend file has no leases. There a run that is stopped (Ctrl-Z) while it has the
 // turnstile delays the others until it continues.
 //
