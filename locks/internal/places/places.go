@@ -18,9 +18,9 @@ import (
 func generated() map[string]map[string]string {
 	return map[string]map[string]string{
 		"README.md": {
-			"backends": `| ` + "`-b`" + ` | takeover after a crash | who is next | needs |
-|---|---|---|---|
-{{range .}}| ` + "`{{.Scheme}}`" + `{{if .BuiltIn}} (default){{end}}{{if .ExcludesNobody}}, **excludes nobody**{{end}} | at once{{with .Takeover}}; after a machine crash, {{md .}}{{end}} | {{md .Order}} | {{md .Needs}} |
+			"backends": `| ` + "`-b`" + ` | takeover after the holder's machine has crashed | needs |
+|---|---|---|
+{{range .}}| ` + "`{{.Scheme}}`" + `{{if .BuiltIn}} (default){{end}}{{if .ExcludesNobody}}, **excludes nobody**{{end}} | {{with .Takeover}}{{md .}}{{else}}–{{end}} | {{md .Needs}} |
 {{end}}`,
 		},
 		"docs/choosing-a-backend.md": {
