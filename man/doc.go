@@ -12,6 +12,7 @@
 //	variables       their environment variables
 //	keys            the options that a config file may have
 //	backend SCHEME  the facts about a backend
+//	FILE.md TITLE   the text below a heading in docs/
 package man
 
 //go:generate go run generate.go

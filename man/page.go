@@ -2,6 +2,7 @@ package man
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,7 +32,7 @@ func Generate(file string, page []byte) ([]byte, error) {
 		}
 		what, old, _ := strings.Cut(after, "\n")
 		_, after, closed := strings.Cut(old, end+"\n")
-		part, err := generate(subcommandOf(file), what)
+		part, err := generate(file, what)
 		if err == nil && !closed {
 			err = fmt.Errorf("it has no end")
 		}
@@ -52,7 +53,15 @@ func subcommandOf(file string) string {
 	return strings.TrimPrefix(name, "leaderrun-")
 }
 
-func generate(subcommand, what string) (string, error) {
+func generate(file, what string) (string, error) {
+	subcommand := subcommandOf(file)
+	if source, heading, ok := strings.Cut(what, ".md "); ok {
+		page, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../docs", source+".md"))
+		if err != nil {
+			return "", err
+		}
+		return section(string(page), heading)
+	}
 	if scheme, ok := strings.CutPrefix(what, "backend "); ok {
 		b := known.Find(scheme)
 		if b == nil {

@@ -28,9 +28,9 @@ func prose(usage, value, def string) string {
 var (
 	optionWord   = regexp.MustCompile(`^(--[a-z][a-z-]+|-[A-Za-z])$`)
 	variableWord = regexp.MustCompile(`^(\$[A-Z]+|LEADERRUN_[A-Z_]+)$`)
-	manualWord   = regexp.MustCompile(`^([a-z]+)\(([1-8])\)$`)
+	manualWord   = regexp.MustCompile(`^([a-z-]+)\(([1-8])\)$`)
 	// A word may stand between punctuation.
-	parts = regexp.MustCompile(`^(\(?)([a-z]+\([1-8]\)|.*?)([),;:.]*)$`)
+	parts = regexp.MustCompile(`^(\(?)([a-z-]+\([1-8]\)|.*?)([),;:.]*)$`)
 )
 
 // words returns a text as lines of mdoc, with macros for options, variables and the like.
@@ -63,6 +63,8 @@ func words(text, value string) string {
 func macro(word, value string) string {
 	switch {
 	case word == "":
+	case word == "FreeBSD": // mandoc(1) wants it
+		return "Fx"
 	case word == value, word == "COMMAND":
 		return "Ar " + strings.ToLower(word)
 	case optionWord.MatchString(word):
@@ -73,7 +75,7 @@ func macro(word, value string) string {
 		m := manualWord.FindStringSubmatch(word)
 		return "Xr " + m[1] + " " + m[2]
 	}
-	return ""
+	return marked(word)
 }
 
 // macroLine returns the line of a macro between punctuation.

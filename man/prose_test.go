@@ -20,3 +20,15 @@ func TestProse(t *testing.T) {
 		}
 	}
 }
+
+func TestSection(t *testing.T) {
+	t.Parallel()
+	const page = "# Page\n\nNo.\n\n## One\n\nA **bold** `word`, `--wait 5s`\n(`cat x`). See\n[leaderrun(1)](x.md#y).\n\n- FreeBSD has *two*\n- items. Here.\n\n```sh\nblock\n```\n\nAfter it.\n\n## Two\n\nNo.\n"
+	const want = "A bold\n.Cm word ,\n.Fl -wait Cm 5s\n.Cm ( cat x ) .\nSee\n.Xr leaderrun 1 .\n.Bl -bullet\n.It\n.Fx\nhas\n.Em two\n.It\nitems.\nHere.\n.El\n"
+	if got, err := section(page, "One"); got != want || err != nil {
+		t.Errorf("got\n%s\n(%v), want\n%s", got, err, want)
+	}
+	if _, err := section(page, "None"); err == nil {
+		t.Error("a missing heading is not an error")
+	}
+}
