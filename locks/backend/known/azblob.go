@@ -21,7 +21,7 @@ var Azblob = backend.Info{
 	NotifiedBy:  "polling every 2s",
 	Learns:      "after its next renewal",
 	Needs:       "a container of Azure Blob Storage",
-	Permissions: "read and write blobs of the container, and delete them for leaderrun forget and doctor (in Storage Blob Data Contributor)",
+	Permissions: "read and write blobs of the container, and delete them for leaderrun forget and doctor (in Storage Blob Data Contributor); a SAS token needs rcwdl",
 	Limits:      "ttl of 15s to 60s, in whole seconds; an unplanned failover of a geo-redundant account may lose a lock",
 	Cost:        "about $0.76 a month per held lock ($0.38 with --no-resign) and $0.57 per waiter, with a ttl of 15s, in a general-purpose v2 account, in 2025",
 

@@ -21,7 +21,7 @@ var Consul = backend.Info{ //nolint:gosec // names of variables, and no credenti
 	NotifiedBy:  "blocking query",
 	Learns:      "at once",
 	Needs:       "Consul 1.14 or later",
-	Permissions: "key_prefix write on the prefix and session write on the agent's node, if ACLs are enabled",
+	Permissions: `with ACLs, write for key_prefix "leaderrun/" and for session_prefix "", or for session of the agent's node only; to take a lock away needs it for the holder's`,
 	Limits:      "ttl at least 10s, above 60s only with --takeover strict; a lease that is not renewed ends after twice the ttl, and a lock delay of the ttl follows",
 	Cost:        "two requests per renewal",
 

@@ -19,7 +19,7 @@ var Gossip = backend.Info{
 	NotifiedBy:  "message of the holder",
 	Learns:      "usually at once; it cannot be taken away",
 	Needs:       "nothing but the hosts themselves; each part of a network that is cut may have its own leader",
-	Permissions: "UDP and TCP between all hosts, and the key of key-file",
+	Permissions: "UDP and TCP between all hosts, both ways, and the key of key-file",
 	Limits:      "excludes nobody: each part of a network that is cut may have its own leader; no record, so no --once-per and no --slots; a ttl only says how long a frozen leaderrun keeps its own job",
 	Cost:        "each member sends some 600 bytes a second",
 

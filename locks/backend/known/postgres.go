@@ -23,7 +23,7 @@ var Postgres = backend.Info{
 	NotifiedBy:  "LISTEN",
 	Learns:      "at once; through a pooler, after its next renewal",
 	Needs:       "PostgreSQL 13 to 17",
-	Permissions: "SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget and doctor; USAGE on its schema, and CREATE for the first run, unless the table exists",
+	Permissions: "USAGE on the schema; SELECT, INSERT and UPDATE on the table leaderrun_locks, and DELETE for leaderrun forget and doctor; CREATE on the schema for the first run, unless the table exists",
 	Limits:      "ttl of at least 2s; a failover to an asynchronous standby can lose locks",
 	Cost:        "one connection, and one row written per renewal; with --slots N, the first waiter has a connection for each slot, at most 8, and one more",
 

@@ -20,7 +20,7 @@ var Quorum = backend.Info{
 	NotifiedBy:  "message of the voters",
 	Learns:      "of a request at once; of a break at its next renewal, and nobody gets the lock before its job is dead or its lease ends",
 	Needs:       "nothing but the hosts themselves: a voter on each of three to nine, and a majority of them",
-	Permissions: "UDP and TCP to each voter, and the key of key-file",
+	Permissions: "UDP and TCP to port 7962 of each voter, and the key of key-file",
 	Limits:      "a voter must run on each host of the URL, 2 to 9; no lease is longer than 15s (longest=, at most 60s)",
 	Cost:        "one message to each voter, and an answer, per renewal; a voter takes some 10 MB",
 

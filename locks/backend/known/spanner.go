@@ -19,7 +19,7 @@ var Spanner = backend.Info{
 	NotifiedBy:  "polling every 1s",
 	Learns:      "after its next renewal",
 	Needs:       "Google Cloud Spanner",
-	Permissions: "roles/spanner.databaseUser on the database, and a table that its owner has created",
+	Permissions: "roles/spanner.databaseUser on the database; its owner creates the table, with the statement that leaderrun doctor shows",
 	Limits:      "ttl of at least 2s",
 	Cost:        "one row written per renewal, and one read per waiter and second; the smallest instance costs about $65 a month, whatever else it does",
 

@@ -24,7 +24,6 @@ const whole = "(?s).*"
 // the texts that are searched for are the least that shows its presence.
 var byHand = map[string]place{
 	"when to choose it":         {in("docs/choosing-a-backend.md"), texts(". **`SCHEME`**"), whole},
-	"its address":               {in("docs/choosing-a-backend.md"), address, "(?m)^[|] `SCHEME` [|] `SCHEME:.*$"},
 	"its limits":                {in("docs/choosing-a-backend.md"), texts("- **`SCHEME`**:"), whole},
 	"its section of the manual": {in("man/leaderrun-backends.7"), section, `(?s)\.Ss SCHEME\n.*?(\n\.S|$)`},
 	"the changes":               {in("CHANGELOG.md"), texts("`SCHEME`"), whole},
@@ -88,10 +87,6 @@ func settings(b *backend.Info, param, variable string) []string {
 		all = append(all, fmt.Sprintf(variable, v))
 	}
 	return all
-}
-
-func address(b *backend.Info) []string {
-	return append(settings(b, "`%s`", "`%s`"), "| `"+b.Scheme+"` | `"+b.Scheme+"://")
 }
 
 func section(b *backend.Info) []string {

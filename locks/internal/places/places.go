@@ -28,6 +28,14 @@ func generated() map[string]map[string]string {
 |---|---|---|---|---|---|---|---|
 {{range .}}| ` + "`{{.Scheme}}`" + `{{if .BuiltIn}} (default){{end}}, ` + "`{{.URL}}`" + ` | {{md .HeldUntil}} | at once{{with .Takeover}}; after a machine crash, {{md .}}{{end}} | {{md .Token}} | {{md .Order}} | {{md .NotifiedBy}} | {{md .Learns}} | {{md .Cost}} |
 {{end}}`,
+			"addresses": `| | URL | parameters | variables |
+|---|---|---|---|
+{{range .}}| ` + "`{{.Scheme}}` | `{{.URL}}` | {{range $i, $p := .Params}}{{if $i}}, {{end}}`{{$p.Name}}`{{else}}–{{end}} | {{range $i, $v := .Heeded}}{{if $i}}, {{end}}`{{$v}}`{{end}}" + ` |
+{{end}}`,
+			"permissions": `| | |
+|---|---|
+{{range .}}| ` + "`{{.Scheme}}`" + ` | {{md .Permissions}} |
+{{end}}`,
 		},
 		"cmd/bundle.go": {
 			"imports": `{{range .}}	"github.com/leaderrun/leaderrun/locks/backend/{{.Folder}}"
