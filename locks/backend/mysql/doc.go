@@ -129,7 +129,7 @@
 // once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until
 // the holder's own deadline. With --takeover strict that cannot happen.
 //
-// The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
+// The shortest lease is 1 s (leaderrun wants 2 s), in whole milliseconds. A run has a connection
 // while it leads, or has not waited for long. With --slots N, the first waiter has one for each slot,
 // at most 8, and one more. Servers allow 151 unless max_connections is raised.
 package mysql

@@ -19,8 +19,8 @@
 //
 //	postgres://[user[:password]@]host[:port][,host...]/database[?schema=NAME&parameters]
 //
-// The default schema is public; search_path does not matter. Everything else is as
-// in psql. Parameters, in addition to schema=:
+// The default schema is public; search_path does not matter. Everything else is as in
+// psql, or refused, as said below. Parameters, in addition to schema=:
 //
 //	host= port= dbname= user=             instead of before the "?"; a socket's directory
 //	service= servicefile= passfile=       files with more settings
@@ -121,7 +121,7 @@
 // for each ttl. If vacuum cannot remove them, because a transaction stays open for
 // days for example, reads become slower.
 //
-// The shortest lease is 1 s, and leases are in whole milliseconds. A run has a connection
+// The shortest lease is 1 s (leaderrun wants 2 s), in whole milliseconds. A run has a connection
 // while it waits or leads. With --slots N, the first waiter has one for each slot, at most 8, and
 // one more. Servers allow 100 unless max_connections is raised.
 package postgres
