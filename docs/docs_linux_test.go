@@ -63,6 +63,11 @@ func run(t *testing.T, name, text string, grace time.Duration) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
+	if postgres := "/usr/lib/postgresql/15/bin"; strings.Contains(text, postgres) {
+		if _, err := os.Stat(postgres); err != nil {
+			realserver.Missing(t, "there is no PostgreSQL 15; Debian has it in postgresql-15")
+		}
+	}
 	r := &reader{t: t, machine: newMachine(t), name: name, dir: home, grace: grace, terminals: map[string]*terminal{}}
 	if name == "README.md" {
 		r.dir = clone
