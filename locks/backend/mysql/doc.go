@@ -55,17 +55,7 @@
 //
 // # Liveness
 //
-// The server has no leases: the row says when it was last written, and a lease ends if
-// the row is not written again. Each write has the condition that the row still has the
-// version that was read. A waiter takes a lock over in one of two cases:
-//
-//   - By the server's clock, in the statement that takes the lock over, the lease and an
-//     eighth of it (at least 1 s, for a clock that is slewed) have passed since updated, and
-//     the waiter has itself seen the row unchanged for as long as a healthy holder may be
-//     silent. This counts only if the server that wrote the row is the same and was not
-//     restarted since: another node, a promoted server, or the same one after a restart, may
-//     have another clock.
-//   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
+// A lease ends if the row is not written again: package rows says how a waiter knows.
 //
 // MySQL notifies nobody. Waiters look every second on average, at random moments, and less often
 // the longer they wait: after 15 s every 2 to 5 s, and after ten minutes every 2 to 7 s, or with a
@@ -124,10 +114,6 @@
 //
 // A proxy in front of a Galera cluster that lends connections to several clients has to keep
 // wsrep_sync_wait for each (ProxySQL does); otherwise a waiter may see a release late.
-//
-// If the server's clock is set forward while a holder cannot reach the server, two may lead at
-// once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until
-// the holder's own deadline. With --takeover strict that cannot happen.
 //
 // The shortest lease is 1 s (leaderrun wants 2 s), in whole milliseconds. A run has a connection
 // while it leads, or has not waited for long. With --slots N, the first waiter has one for each slot,

@@ -46,17 +46,7 @@
 //
 // # Liveness
 //
-// The server has no leases: the row says when it was last written, and a lease ends if
-// the row is not written again. Each write has the condition that the row still has the
-// version that was read. A waiter takes a lock over in one of two cases:
-//
-//   - By the server's clock, in the statement that takes the lock over, the lease and an
-//     eighth of it (at least 1 s, for a clock that is slewed) have passed since updated, and
-//     the waiter has itself seen the row unchanged for as long as a healthy holder may be
-//     silent. This counts only if the server that wrote the row is the same and was not
-//     restarted since: a promoted server, or the same one after a restart, may have another
-//     clock.
-//   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
+// A lease ends if the row is not written again: package rows says how a waiter knows.
 //
 // Each change except a renewal is notified (NOTIFY, on a channel for each schema), after it is
 // committed, in a transaction of its own that waits for no standby: otherwise it could keep other
@@ -112,10 +102,6 @@
 //
 // What locks the table ends jobs if it lasts longer than their leases, as VACUUM FULL may:
 // renewals wait for it.
-//
-// If the server's clock is set forward while a holder cannot reach the server, two may lead at
-// once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until
-// the holder's own deadline. With --takeover strict that cannot happen.
 //
 // Each write leaves an old version of the row for vacuum: a held lock makes five
 // for each ttl. If vacuum cannot remove them, because a transaction stays open for

@@ -1,5 +1,23 @@
 // Package rows has what stores in SQL share: each cell is a row of a table. This is a package
 // of its own because most stores have no rows.
+//
+// # Liveness
+//
+// The servers of postgres and mysql have no leases: the row says when it was last written, and a
+// lease ends if the row is not written again. Each write has the condition that the row still has
+// the version that was read. A waiter takes a lock over in one of two cases:
+//
+//   - By the server's clock, in the statement that takes the lock over, the lease and an
+//     eighth of it (at least 1 s, for a clock that is slewed) have passed since the row was
+//     written, and the waiter has itself seen the row unchanged for as long as a healthy holder
+//     may be silent. This counts only if the server that wrote the row is the same and was not
+//     restarted since: another node, a promoted server, or the same one after a restart, may
+//     have another clock.
+//   - Otherwise the row has not changed for a whole lease, by the waiter's boot clock.
+//
+// If the server's clock is set forward while a holder cannot reach the server, two may lead at
+// once: from when others have seen the holder silent for 8/15 of a short lease, at most 41 s, until
+// the holder's own deadline. With --takeover strict that cannot happen.
 package rows
 
 import (
