@@ -21,13 +21,8 @@
 //
 //	azblob://account/container[/prefix][?parameters]
 //
-// The default prefix of all blobs is leaderrun. The container must exist. Parameters:
-//
-//	sas-file=FILE has a SAS token. It is read for each request, so the token can be replaced
-//	              before it ends. Then keys and tokens in variables do not count
-//	endpoint=URL  another address of the blob service: a private endpoint, another cloud
-//	              (https://account.blob.core.chinacloudapi.cn), or an emulator
-//	              (http://127.0.0.1:10000/devstoreaccount1)
+// The default prefix of all blobs is leaderrun. The container must exist.
+// leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits come from the variables of the program az:
 // AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, or

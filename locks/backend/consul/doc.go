@@ -12,22 +12,7 @@
 //
 // The port is 8500 unless given, and the prefix of all keys is leaderrun. A session belongs
 // to the node of one agent, so there is only one address: that of an agent on this machine,
-// or of a server. Parameters:
-//
-//	cacert=FILE       the CAs that may have signed the server's certificate, PEM
-//	cert=FILE         our certificate, PEM, with key=FILE
-//	compat=consul-lock
-//	                  the key of a lock is PREFIX/NAME/.lock, with the flags that
-//	                  `consul lock PREFIX/NAME` gives it, so that the two exclude each
-//	                  other; without a prefix it is NAME/.lock, and a "/" in NAME is one
-//	                  in the key; slots are refused, as `consul lock -n` has others
-//	dc=NAME           the datacenter; any but the agent's own is an error
-//	namespace=NAME    of the keys and the session, in Consul Enterprise
-//	partition=NAME    likewise
-//	servername=NAME   the name that the server's certificate must have
-//	tls=true|false    whether to use TLS; by default if cacert, cert or servername is given,
-//	                  or as the variables say
-//	token-file=FILE   has the ACL token
+// or of a server. leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits come from the variables of the consul command:
 // CONSUL_HTTP_ADDR (host:port, http://…, https://… or unix:///socket; without a port 80, or

@@ -12,16 +12,8 @@
 //
 //	etcd://[user[:password]@]host[:port][,host[:port]…][/prefix][?parameters]
 //
-// The default port is 2379; if one of several hosts has a port, the last
-// must have one. The default prefix of all keys is /leaderrun. Parameters:
-//
-//	cacert=FILE      the CAs that may have signed the servers' certificates, PEM
-//	cert=FILE        our certificate, PEM, with key=FILE
-//	password-file=FILE
-//	                 has the password
-//	servername=NAME  the name that the servers' certificates must have
-//	tls=true|false   whether to use TLS; default: true if any of the above, or of the
-//	                 variables below that concern TLS, is given
+// The default port is 2379; if one of several hosts has a port, the last must have one. The
+// default prefix of all keys is /leaderrun. leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits come from the variables that etcdctl uses:
 // ETCDCTL_ENDPOINTS (for a URL without a host, such as "etcd:"; it may have

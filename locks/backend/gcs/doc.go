@@ -19,11 +19,7 @@
 //
 //	gcs://bucket[/prefix][?parameters]
 //
-// The default prefix of all objects is leaderrun. Parameters:
-//
-//	endpoint=URL         another address of the service (https://…), such as a
-//	                     private endpoint, or of an emulator (http://…)
-//	userproject=PROJECT  who pays, if the bucket wants the requester to
+// The default prefix of all objects is leaderrun. leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits come from the environment: LEADERRUN_GCS_BUCKET
 // (bucket or bucket/prefix, for a URL without a bucket, such as "gcs:") and

@@ -11,18 +11,7 @@
 //
 // The hosts are seeds: members by which a new one finds all others. The port is 7963 unless
 // given. Seeds that are down are tried for ever. Locks in different spaces are different.
-// Parameters:
-//
-//	min=N           the least number of contenders, itself included, that a leader must see;
-//	                required. With more than half of the hosts, one part of a
-//	                network that is cut has a leader, once its members have noticed
-//	key-file=FILE   encrypts and authenticates all messages: keys of 16, 24 or 32 bytes in
-//	                base64, one a line. The first encrypts, all decrypt. The file is read
-//	                again every few seconds. Required, unless all members are on loopback
-//	rank=age        the oldest leads, which is the default
-//	rank=priority   the member with the greatest --priority leads, then the oldest
-//	bind=HOST:PORT  where this host listens; unless given, the first seed that is an address
-//	                of this machine. With port 0 others do not find it there
+// leaderrun-backends(7) has the parameters.
 //
 // A URL without hosts takes them from LEADERRUN_GOSSIP_SEEDS.
 //

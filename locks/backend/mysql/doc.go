@@ -21,13 +21,10 @@
 //
 //	mysql://[user[:password]@][host[:port][,host...]]/database[?parameters]
 //
-// With several hosts, leaderrun uses the first that accepts writes; each host, and each address
-// of its name, has its share of the time, and the one that was used last comes first. A host may
-// be the path of the server's socket, with each "/" as "%2F". Parameters:
-//
-//	socket=            the server's socket, instead of a host
-//	defaults-file=     an option file, instead of those below
-//	cacert= cert= key= servername= tls=
+// With several hosts, leaderrun uses the first that accepts writes; each host, and each
+// address of its name, has its share of the time, and the one that was used last comes
+// first. A host may be the path of the server's socket, with each "/" as "%2F".
+// leaderrun-backends(7) has the parameters.
 //
 // What the URL omits is taken from option files, as by the program mysql of MySQL and of MariaDB:
 // /etc/my.cnf, /etc/mysql/my.cnf, my.cnf in MARIADB_HOME or MYSQL_HOME, ~/.my.cnf, and what these

@@ -20,20 +20,11 @@
 //	postgres://[user[:password]@]host[:port][,host...]/database[?schema=NAME&parameters]
 //
 // The default schema is public; search_path does not matter. Everything else is as in
-// psql, or refused, as said below. Parameters, in addition to schema=:
-//
-//	host= port= dbname= user=             instead of before the "?"; a socket's directory
-//	service= servicefile= passfile=       files with more settings
-//	sslmode= sslrootcert= sslcert= sslkey= sslcertmode= sslsni= sslnegotiation=
-//	require_auth= channel_binding=        which ways to log in are allowed
-//	connect_timeout=                      seconds for one host at most; it never has more than its share
-//	target_session_attrs=                 always read-write
-//	min_protocol_version= max_protocol_version= options=
-//	application_name=                     default: "leaderrun " and the lock
+// psql, or refused, as said below. leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits are taken from PGHOST, PGPORT, PGDATABASE, PGUSER,
 // PGPASSWORD, PGPASSFILE, PGSERVICE, PGSERVICEFILE, PGSSLMODE, PGSSLROOTCERT, PGSSLCERT,
-// PGSSLKEY, PGSSLPASSWORD, PGOPTIONS, and psql's other variables for the parameters above;
+// PGSSLKEY, PGSSLPASSWORD, PGOPTIONS, and psql's other variables for its parameters;
 // "postgres:" omits all. A password after the "?" is refused. So are, as variables and in a
 // service file, settings of psql which the driver does not know, and without which we would use
 // another server or less of TLS: PGHOSTADDR, PGREQUIREPEER, PGREQUIRESSL, PGSSLCRL, PGSSLCRLDIR (and

@@ -13,13 +13,8 @@
 //
 //	quorum://host1[:port],host2[:port],…[/space]?key-file=FILE[&longest=TIME]
 //
-// The port is 7962 unless given; either all hosts have one, or none. Locks in different spaces are
-// different. Parameters:
-//
-//	key-file=FILE  seals all that is sent: see "Keys". Only where all hosts are loopback
-//	               addresses, or localhost, one may do without; then any program of the machine
-//	               can vote and lead
-//	longest=TIME   no lease is longer; 15s unless given, at most 60s. A greater --ttl is refused
+// The port is 7962 unless given; either all hosts have one, or none. Locks in different
+// spaces are different. leaderrun-backends(7) has the parameters.
 //
 // A URL without hosts takes them from LEADERRUN_QUORUM_HOSTS.
 //

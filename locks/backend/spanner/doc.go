@@ -20,11 +20,7 @@
 //
 //	spanner://project/instance/database[?parameters]
 //
-// Parameters:
-//
-//	table=NAME     another table, or one in a schema: SCHEMA.NAME
-//	endpoint=URL   another address of the service (https://host:443), such as that of
-//	               a region, or of an emulator (http://host:9010)
+// leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits come from the environment: LEADERRUN_SPANNER_DATABASE
 // (PROJECT/INSTANCE/DATABASE, for a URL without a database, such as "spanner:") and

@@ -15,18 +15,9 @@
 //
 //	zk://[user:password@]host[:port][,host[:port]…][/chroot][?parameters]
 //
-// The default port is 2181; if one of several hosts has a port, the last
-// must have one. A name with several addresses means all of them. The
-// chroot, the node above all others, is /leaderrun by default. Parameters:
-//
-//	mode=fair|unfair  see above
-//	auth-file=FILE    has user:password, for the scheme "digest"; it may have several,
-//	                  one a line, and all are used
-//	cacert=FILE       the CAs that may have signed the servers' certificates, PEM
-//	cert=FILE         our certificate, PEM, with key=FILE
-//	servername=NAME   the name that the servers' certificates must have
-//	tls=true|false    whether to use TLS; default: true if any of the three above
-//	                  is given
+// The default port is 2181; if one of several hosts has a port, the last must have one. A
+// name with several addresses means all of them. The chroot, the node above all others, is
+// /leaderrun by default. leaderrun-backends(7) has the parameters.
 //
 // All certificates are read again for each connection, so their files may be
 // replaced while a job runs.

@@ -1,7 +1,6 @@
 package places
 
 import (
-	"fmt"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -76,25 +75,20 @@ func about(b *backend.Info, text string) string {
 	return strings.NewReplacer("SCHEME", b.Scheme, "FOLDER", b.Folder, "PROGRAM", b.Program()).Replace(text)
 }
 
-// settings returns the parameters and variables, written in a given way. Ambient
-// variables need not be mentioned.
-func settings(b *backend.Info, param, variable string) []string {
-	var all []string
+// section returns what the manual must have: parameters and variables, except ambient ones.
+func section(b *backend.Info) []string {
+	all := []string{".Ss " + b.Scheme + "\n", "generated: backend " + b.Scheme + "\n"}
 	for _, p := range b.Params {
-		all = append(all, fmt.Sprintf(param, p.Name))
+		all = append(all, p.Name+"=")
 	}
 	for _, v := range b.Heeded() {
-		all = append(all, fmt.Sprintf(variable, v))
+		all = append(all, ".Ev "+v)
 	}
 	return all
 }
 
-func section(b *backend.Info) []string {
-	return append(settings(b, "%s=", ".Ev %s"), ".Ss "+b.Scheme+"\n", "generated: backend "+b.Scheme+"\n")
-}
-
 func documentation(b *backend.Info) []string {
-	return append(settings(b, "%s=", "%s"), "# URL\n", "# Liveness\n", "# Fencing token\n", "# Permissions\n", "# Limits\n")
+	return append(b.Heeded(), "# URL\n", "# Liveness\n", "# Fencing token\n", "# Permissions\n", "# Limits\n")
 }
 
 // lacks returns what a place lacks for a backend.
