@@ -15,7 +15,7 @@ const usage = `Usage: leaderrun [OPTIONS] [--] COMMAND [ARG...]
        leaderrun [OPTIONS] --lock NAME -c 'COMMAND | LINE'
 `
 
-const short = `Run a command on at most one machine at a time. Without --backend the lock covers only this machine.
+const short = `Run a command on one machine at a time. Without --backend the lock covers one user on this machine.
 
 ` + usage
 
@@ -31,7 +31,7 @@ See also: leaderrun --help-all, leaderrun help SUBCOMMAND, man leaderrun
 `
 
 const long = `Run a command on at most one machine at a time. Without --backend, the lock is
-a file, and covers only this machine.
+a file, and covers one user on this machine.
 
 ` + usage + `
 leaderrun takes a lock and renews it while the command runs. If it cannot renew

@@ -51,7 +51,7 @@ func TestShortHelp(t *testing.T) {
 			t.Errorf("%d columns, or a blank at the end: %q", n, line)
 		}
 	}
-	if !strings.Contains(lines[0], "Without --backend the lock covers only this machine") {
+	if !strings.Contains(lines[0], "Without --backend the lock covers one user on this machine") {
 		t.Errorf("the first line does not say what is locked without a backend: %s", lines[0])
 	}
 	for _, o := range run.Options() {
