@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,8 +32,10 @@ func TestAnsibleCron(t *testing.T) {
 	start(t, c).exits(0)
 
 	pgpass := filepath.Join(dir, "etc/leaderrun/pgpass")
-	if info, err := os.Stat(pgpass); err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(read(t, pgpass), ":secret\n") {
-		t.Errorf("the password: %v, %v, %q", info.Mode(), err, read(t, pgpass))
+	if info, err := os.Stat(pgpass); err != nil {
+		t.Error(err)
+	} else if text := read(t, pgpass); info.Mode().Perm() != 0o600 || !strings.HasSuffix(text, ":secret\n") {
+		t.Errorf("the password: %v, %q", info.Mode(), text)
 	}
 	show := exec.Command(filepath.Join(bin(t), "leaderrun"), "config", "show", "--config", filepath.Join(dir, "etc/leaderrun/config.yaml"))
 	shown := start(t, show)
@@ -54,7 +57,7 @@ func TestAnsibleCron(t *testing.T) {
 		program(t, filepath.Join(dir, "bin"), name, "echo ran")
 		for _, want := range []string{"ran\n", ""} {
 			run := exec.Command("sh", "-c", command)
-			run.Env = append(append([]string{}, settings...), "HOME="+dir, "LEADERRUN_BACKEND=file://"+dir+"/locks")
+			run.Env = slices.Concat(settings, []string{"HOME=" + dir, "LEADERRUN_BACKEND=file://" + dir + "/locks"})
 			p := start(t, run)
 			if p.exits(0); p.stdout.String() != want {
 				t.Errorf("%s: it has printed %q, want %q", command, &p.stdout, want)
