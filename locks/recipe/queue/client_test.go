@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -309,6 +310,9 @@ func (c *client) Probe(ctx context.Context) (locks.Servers, error) {
 }
 
 func (c *client) Fault(err error) queue.Fault {
+	if err == nil || handle.Class(err) != nil {
+		panic(fmt.Sprint("nothing to classify: ", err))
+	}
 	e := &locks.Error{Class: locks.ErrUnavailable, Err: err}
 	f := queue.Fault{Explained: e, Transient: errors.Is(err, errReset) && !c.is("outage-ends-waiting")}
 	switch {
@@ -400,11 +404,12 @@ func (p *contender) Await(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return p.until(ctx, func() bool {
+	err := p.until(ctx, func() bool {
 		gone := p.line().find(p.before) == nil
 		p.missed = p.missed || gone && p.path.isCut && p.is("wake-lost-in-cut")
 		return gone && !p.missed
 	})
+	return cmp.Or(err, ctx.Err())
 }
 
 func (p *contender) Look(ctx context.Context) (v queue.View, err error) {
@@ -471,7 +476,9 @@ func (p *contender) WatchRequests(ctx context.Context, in *queue.Inbox) error {
 		return err
 	case err == nil:
 		in.Pause.Reset()
-		in.Deliver(request)
+		if in.Deliver(request) {
+			p.s.with(func() { p.s.later++ })
+		}
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ func TestWhatWasWrittenIsRead(t *testing.T) {
 	if age := time.Since(got.Since); age < 0 || age > time.Minute {
 		t.Errorf("it was written %v ago", age)
 	}
+	if !queue.IsLabel(queue.NewLabel(o)) || queue.IsLabel([]byte(`{"holder":"x"}`)) {
+		t.Error("a label is not told from other data")
+	}
 }
 
 // TestPID is that of the process in whose name a helper program writes, or else

@@ -81,7 +81,7 @@ func (l *Lock) begin(ctx context.Context) (*Campaign, error) {
 	if final != nil {
 		return nil, final
 	}
-	if old != nil && old.resumed && old.Over() == nil {
+	if old != nil && old.resumed {
 		return old, nil
 	}
 	return l.start()
@@ -112,13 +112,11 @@ func (l *Lock) state() (*Campaign, error) {
 	return l.current, l.final
 }
 
-// finish notes why the handle cannot be used any longer, unless that is known.
+// finish notes why the handle cannot be used any longer.
 func (l *Lock) finish(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.final == nil {
-		l.final = why
-	}
+	l.final = why
 }
 
 // Renew implements [locks.Lock].
@@ -131,16 +129,14 @@ func (l *Lock) Renew(ctx context.Context) error {
 		return locks.ErrNoLease
 	}
 	err := c.judge(c.entry.Renew(ctx))
-	if err != nil && !errors.Is(err, locks.ErrNoLease) {
-		c.answers.Failed(err, l.fault(err).Timeout)
-	}
 	if over := c.Over(); over != nil { // now, or while we asked
 		err = over
 	}
-	if err != nil && !errors.Is(err, locks.ErrNoLease) {
-		return l.Fail(ctx, "renew", err)
+	if err == nil || errors.Is(err, locks.ErrNoLease) {
+		return err
 	}
-	return err
+	c.answers.Failed(err, l.fault(err).Timeout)
+	return l.Fail(ctx, "renew", err)
 }
 
 // Release implements [locks.Lock]. It ends the session, which deletes our entry and nothing
@@ -202,7 +198,7 @@ func (l *Lock) adopt(term string) (c *Campaign, token uint64, err error) {
 
 // Place implements [locks.Placer].
 func (l *Lock) Place() string {
-	if c, _ := l.state(); c != nil && c.placed {
+	if c, _ := l.state(); c.placed {
 		return c.entry.Term()
 	}
 	return ""

@@ -403,6 +403,9 @@ func TestLastLook(t *testing.T) {
 				if got := b.Verbs()["look"]; got != want {
 					b.Errorf("%d looks, want %d", got, want)
 				}
+				if strings.Contains(b.log.String(), "disturbed") {
+					b.Error("that is taken for a disturbance")
+				}
 			})
 		})
 	}
@@ -514,6 +517,11 @@ func TestRequests(t *testing.T) {
 		}
 		b.asks(g.Token+1, "another's")
 		gets("nothing")
+		if b.later != 1 {
+			b.Error("a request for a later holder is taken for one that can be deleted")
+		}
+		b.leaves([]byte("no request"))
+		drive.Renew(b.T, l)
 		r := b.asks(g.Token, "one")
 		gets("one")
 		b.leaves(r)
@@ -521,6 +529,9 @@ func TestRequests(t *testing.T) {
 		b.asks(g.Token, "older")
 		b.asks(g.Token, "two")
 		gets("two")
+		if b.later != 1 {
+			b.Errorf("%d requests are kept for a later holder, want 1", b.later)
+		}
 	})
 }
 

@@ -33,6 +33,7 @@ type sim struct {
 	lines   map[string]*line // by prefix and name
 	last    uint64           // the last token
 	nonces  int
+	later   int // requests that were for a later holder
 	paths   map[string]*path
 	changed map[string]chan struct{} // by prefix: closed and removed with each change
 

@@ -91,7 +91,7 @@ func (c *Campaign) look(ctx context.Context, pause *backoff.Backoff, err error) 
 			}
 		}
 		f := c.lock.fault(err)
-		if !f.Transient && !(f.Timeout && ctx.Err() != nil) {
+		if !f.Transient && !f.Timeout {
 			return View{}, err
 		}
 		c.answers.Failed(err, f.Timeout)
