@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 	"github.com/leaderrun/leaderrun/runner/proc"
 )
@@ -168,13 +169,16 @@ func (r *crash) said(what string) (rest string) {
 	return strings.TrimSpace(rest)
 }
 
-func (r *crash) number(what string) int {
+func (r *crash) number(what string) int { return int(r.instant(what)) }
+
+// instant returns the moment that leaderrun says, which an int may be too small for.
+func (r *crash) instant(what string) clock.Instant {
 	r.t.Helper()
-	n, err := strconv.Atoi(r.said(what))
+	n, err := strconv.ParseInt(r.said(what), 10, 64)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return n
+	return clock.Instant(n)
 }
 
 // tell orders leaderrun to do something. It does not wait until that is done.

@@ -45,7 +45,7 @@ func TestGuardWithoutDescriptors(t *testing.T) {
 				exhaust(t, r.guard.pid)
 				r.signal(r.leaderrun, syscall.SIGSTOP)
 				until(t, "the job is dead", func() bool { return len(r.left()) == 0 })
-				if early := clock.Instant(r.number("deadline")).Sub(clock.Boot{}.Now()); early > 0 {
+				if early := r.instant("deadline").Sub(clock.Boot{}.Now()); early > 0 {
 					t.Errorf("the job was killed %v before its deadline", early)
 				}
 				r.nothingLeft()

@@ -150,7 +150,7 @@ func TestLongStart(t *testing.T) {
 func TestGuardSaysLate(t *testing.T) {
 	t.Parallel()
 	r := running(t, "", hardy["deaf"], "-deadline", within(4*time.Second))
-	deadline := clock.Instant(r.number("deadline"))
+	deadline := r.instant("deadline")
 	for _, pid := range []int{r.leaderrun, r.guard.pid} {
 		r.signal(pid, syscall.SIGSTOP)
 	}

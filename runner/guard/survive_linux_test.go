@@ -48,7 +48,7 @@ func TestLeaderrunFrozen(t *testing.T) {
 			t.Parallel()
 			trial.Steady(t, func(tb testing.TB, scale int) {
 				r := running(tb, "", hardy[job], "-uid", user, "-deadline", within(6*time.Second))
-				deadline := clock.Instant(r.number("deadline"))
+				deadline := r.instant("deadline")
 				r.signal(r.leaderrun, syscall.SIGSTOP)
 				until(tb, "the job is dead", func() bool { return len(r.left()) == 0 })
 				late := clock.Boot{}.Now().Sub(deadline)
@@ -75,7 +75,7 @@ func TestExtend(t *testing.T) {
 	r := running(t, "", hardy["deaf"], "-deadline", within(6*time.Second))
 	r.tell("extend 1h")
 	r.said("did extend")
-	deadline := clock.Instant(r.number("deadline"))
+	deadline := r.instant("deadline")
 	until(t, "the deadline has passed", func() bool { return clock.Boot{}.Now() > deadline.Add(300*time.Millisecond) })
 	if !r.job.alive() {
 		t.Error("the job was killed at a deadline that had been moved")
@@ -101,7 +101,7 @@ func TestFrozenInTheGrace(t *testing.T) {
 				time.Sleep(time.Duration(scale) * 100 * time.Millisecond) // the guard has read them
 				r.signal(r.leaderrun, syscall.SIGSTOP)
 				until(tb, "the job is dead", func() bool { return len(r.left()) == 0 })
-				switch late := (clock.Boot{}).Now().Sub(clock.Instant(r.number("limit"))); {
+				switch late := (clock.Boot{}).Now().Sub(r.instant("limit")); {
 				case late < 0:
 					tb.Errorf("the job was killed %v before the end of the grace", -late)
 				case late > time.Duration(scale)*2*time.Second:
@@ -224,7 +224,7 @@ func TestGuardFrozen(t *testing.T) {
 			if got, want := r.said("failed"), "the guard process does not answer"; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			now, deadline := clock.Boot{}.Now(), clock.Instant(r.number("deadline"))
+			now, deadline := clock.Boot{}.Now(), r.instant("deadline")
 			if deadline != clock.Never && now < deadline {
 				t.Error("the guard counted as failed before the deadline")
 			}
