@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -129,6 +130,8 @@ func (s *suite) run(limit time.Duration, variable string, args ...string) (resul
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", fmt.Sprintf(`ulimit -v %d; exec "$@"`, memory), "sh", s.program, "-test.v")
 	cmd.Args = append(cmd.Args, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, append(os.Environ(), "LEADERRUN_TEST_LONG=", variable), time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a test may have children, which hang as well
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	w := &watcher{failed: cancel}
 	cmd.Stdout, cmd.Stderr = w, w
 	switch err := cmd.Run(); {
