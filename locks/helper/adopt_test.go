@@ -1,6 +1,7 @@
 package helper
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,18 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("write the release: %v", err)
 	}
 	drive.Eventually(t, limit, "the lock is released", func() bool { return strings.Contains(read(t, log), "\nrelease\n") })
+}
+
+// TestLateWrite checks that a session whose helper has ended writes nothing into the pipe, from which
+// the next helper reads.
+func TestLateWrite(t *testing.T) {
+	t.Parallel()
+	l, log := held(t, "")
+	first := killed(t, l)
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	first.out.write(request{ID: json.RawMessage("99"), Method: methodRelease})
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrenew\nrenew\n")
 }
 
 // TestReuse checks that input for one helper is not read by the next.
@@ -126,6 +139,19 @@ func TestResume(t *testing.T) {
 	log, err := killedWaiting(t, "place=p1")
 	checkClass(t, "acquire", err, nil)
 	checkAsked(t, log, "open\ntry=false\nacquire\nopen\np1\nresume\ntry=false\ngo-on\n")
+}
+
+// TestPlaceEnds checks that an acquire that was refused leaves no place to continue in.
+func TestPlaceEnds(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Waiting = func(locks.Waiting) {}
+	l := start(t, "fake://h?waiting=1&place=p1&acquire=held", o)
+	_, err := l.Acquire(t.Context(), false)
+	checkClass(t, "acquire", err, locks.ErrHeld)
+	if _, why := killed(t, l).left(); why != nil {
+		t.Errorf("there is a place: %v", why)
+	}
 }
 
 // TestNotResumed checks that an acquire fails if no other helper can continue it, and that a

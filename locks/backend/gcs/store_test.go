@@ -91,3 +91,16 @@ func TestServiceDate(t *testing.T) {
 		}
 	}
 }
+
+// TestFollows: each change raises the metageneration, unless the object is another one, whose
+// generation may be any.
+func TestFollows(t *testing.T) {
+	t.Parallel()
+	for versions, want := range map[[2]string]bool{
+		{"", "7/1"}: true, {"7/1", "7/2"}: true, {"7/2", "7/1"}: false, {"7/2", "7/2"}: false, {"7/2", "8/1"}: true, {"7/2", "6/1"}: true,
+	} {
+		if got := follows(versions[0], versions[1]); got != want {
+			t.Errorf("follows(%q) = %v", versions, got)
+		}
+	}
+}
