@@ -124,7 +124,7 @@ fault-mutants: servers ## deliberate defects, each of which the fault suite must
 
 mutants: ## changes of recipes, leases and votes, one place at a time, each of which a test must notice
 	go test -count 1 ./.ci/mutate
-	go run ./.ci/mutate ./locks/recipe/... ./locks/kit/handle ./locks/lease/... ./locks/backend/quorum/votes
+	go run ./.ci/mutate ./locks/recipe/... ./locks/kit/causes ./locks/kit/handle ./locks/lease/... ./locks/backend/quorum/votes
 
 packages: ## install the Debian packages that tests need, as root
 	@.ci/packages

@@ -38,6 +38,49 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestFaultExplain: a text or a hint says more than that there was no answer. The kind decides the
+// class.
+func TestFaultExplain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fault      causes.Fault
+		onlyTime   bool
+		class      error
+		text, hint string
+	}{
+		{causes.Fault{Text: "text"}, true, locks.ErrUnavailable, "text", ""},
+		{causes.Fault{Hint: "hint"}, true, locks.ErrUnavailable, "its own", "hint"},
+		{causes.Fault{}, false, locks.ErrUnavailable, "its own", ""},
+		{causes.Fault{}, true, locks.ErrUnavailable, "no answer within 1s", "silent"},
+		{causes.Fault{Kind: causes.Denied}, false, locks.ErrDenied, "its own", ""},
+		{causes.Fault{Kind: causes.Refused}, false, locks.ErrRefused, "its own", ""},
+		{causes.Fault{Kind: causes.Misnamed}, false, locks.ErrUsage, "its own", ""},
+	} {
+		e := tt.fault.Explain(errors.New("its own"), tt.onlyTime, time.Second, "silent")
+		if e.Class != tt.class || e.Err.Error() != tt.text || e.Hint != tt.hint {
+			t.Errorf("%+v: got %+v", tt, e)
+		}
+	}
+}
+
+// TestKinds: of which errors a repetition may help, and which had no effect.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[causes.Kind]struct{ transient, noEffect bool }{
+		causes.Unknown: {true, false}, causes.Changed: {false, true}, causes.Throttled: {true, true}, causes.Unsent: {true, true},
+		causes.Unreachable: {true, true}, causes.Refused: {false, true}, causes.Denied: {false, true}, causes.Misnamed: {false, true}, causes.Ended: {false, true},
+	} {
+		if kind.Transient() != want.transient || kind.NoEffect() != want.noEffect {
+			t.Errorf("kind %d: got %t, %t", kind, kind.Transient(), kind.NoEffect())
+		}
+	}
+	for err, want := range map[error]bool{context.Canceled: true, fmt.Errorf("x: %w", context.DeadlineExceeded): true, errors.New("x"): false} {
+		if causes.IsContext(err) != want {
+			t.Errorf("IsContext(%v) is %t", err, !want)
+		}
+	}
+}
+
 // TestOf: the first cause that matches counts. An error that only says that the time was up has
 // no text, because whoever knows the time has a better one.
 func TestOf(t *testing.T) {
