@@ -202,6 +202,7 @@ func TestUnfinish(t *testing.T) {
 	r.Unfinish("night", 1, 8)
 	r.Unfinish("day", 1, 7) // another term's
 	r.Unfinish("day", 2, 9)
+	r.Unfinish("day", 3, 10) // it has not run
 	for window, want := range []bool{true, true, false} {
 		if _, done := r.Done("day", int64(window)); done != want {
 			t.Errorf("window %d is done: %v, want %v", window, done, want)
