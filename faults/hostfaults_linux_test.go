@@ -251,6 +251,8 @@ func freezeMachine(n *nemesis, m *machine) bool {
 	n.pass()
 	n.thaw = clock.Boot{}.Now()
 	n.must(m.Thaw())
+	n.length = 2 * time.Second // while it lasts, no job ends by itself: it must be killed
+	n.pass()
 	return true
 }
 
