@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/workers"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -24,8 +25,15 @@ func TestBare(t *testing.T) {
 		if want := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanBreak, locks.CanForget}; err != nil || !slices.Equal(all, want) {
 			t.Errorf("abilities: %q, %v; want %q", all, err, want)
 		}
+		if l.Lost() != nil {
+			t.Error("somebody waits for a loss that nothing reports")
+		}
 		s.watched = true
-		all, err = at(t, s, options("b")).(locks.Able).Abilities(drive.Context(t))
+		b := at(t, s, options("b"))
+		if b.Lost() == nil {
+			t.Error("nobody hears of a loss that a watch finds")
+		}
+		all, err = b.(locks.Able).Abilities(drive.Context(t))
 		if want := []locks.Ability{locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanBreak, locks.CanForget, locks.CanList, locks.CanWatch, locks.CanProbe}; err != nil || !slices.Equal(all, want) {
 			t.Errorf("abilities of a store that has all: %q, %v; want %q", all, err, want)
 		}
@@ -66,6 +74,26 @@ func TestAdoptNothing(t *testing.T) {
 		}
 		if err := at(t, s, options("b")).(locks.Adopter).Adopt(term); err != nil {
 			t.Errorf("the term: %v", err)
+		}
+	})
+}
+
+// TestClosed: all that is asked of a handle that was closed fails for that reason.
+func TestClosed(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		a, b := at(t, s, options("a")), at(t, s, options("b"))
+		drive.Hold(t, a)
+		for _, l := range []locks.Lock{a, b} {
+			_ = l.Close()
+		}
+		_, err := b.Acquire(drive.Context(t), true)
+		for what, err := range map[string]error{
+			"acquire": err, "renew": renew(t, a), "adopt": b.(locks.Adopter).Adopt(a.(locks.Adopter).Term()),
+			"record": a.(locks.Recorder).SetRecord(drive.Context(t), []byte("x")),
+		} {
+			if !errors.Is(err, workers.ErrClosed) {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
 	})
 }

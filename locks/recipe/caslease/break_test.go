@@ -10,6 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 func breaks(t *testing.T, l locks.Lock, token uint64) error {
@@ -124,6 +125,39 @@ func TestBreakLostAnswer(t *testing.T) {
 				}
 				if next := drive.Hold(t, at(t, s, options("b"))); next.Clean {
 					t.Error("the next grant is clean")
+				}
+			})
+		})
+	}
+}
+
+// TestBreakSaysWhy: the holder receives what the operator who broke its term had asked before,
+// unless a state has no room for that.
+func TestBreakSaysWhy(t *testing.T) {
+	t.Parallel()
+	for want, text := range map[string]string{"maintenance": "maintenance", "nothing": strings.Repeat("x", locks.MaxRecord)} {
+		t.Run(want, func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				a, w := at(t, s, options("a")), at(t, s, options("operator"))
+				g := drive.Hold(t, a)
+				drive.Ask(t, w.(locks.Asker), g.Token, text)
+				if err := breaks(t, w, g.Token); err != nil {
+					t.Fatal(err)
+				}
+				if n := len(stateOf(t, s)); n > caslease.MaxState {
+					t.Errorf("a state of %d bytes", n)
+				}
+				if err := renew(t, a); !errors.Is(err, locks.ErrLost) {
+					t.Errorf("renew: %v", err)
+				}
+				got := "nothing"
+				select {
+				case text := <-a.(locks.Asker).Asked():
+					got = string(text)
+				default:
+				}
+				if got != want {
+					t.Errorf("asked %q", got)
 				}
 			})
 		})

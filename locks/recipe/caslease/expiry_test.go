@@ -180,6 +180,8 @@ func TestPace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ longest, ttl, after, want time.Duration }{
 		{5 * time.Second, time.Minute, 0, time.Second},
+		{5 * time.Second, time.Minute, time.Second, 1200 * time.Millisecond},
+		{5 * time.Second, time.Minute, 5 * time.Second, 2074 * time.Millisecond},
 		{5 * time.Second, time.Minute, time.Minute, 3333 * time.Millisecond},
 		{5 * time.Second, 15 * time.Second, time.Hour, 4667 * time.Millisecond},
 		{5 * time.Second, 2 * time.Second, time.Hour, time.Second},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
@@ -36,6 +37,9 @@ func TestForeignCell(t *testing.T) {
 					calls["acquire"] = func() error { _, err := l.Acquire(drive.Context(t), false); return err }
 					calls["inspect"] = func() error { _, err := l.(locks.Inspector).Inspect(drive.Context(t)); return err }
 					calls["break"] = func() error { return breaks(t, l, 1) }
+				}
+				if len(parts) == 2 && strings.Contains(why, "read") { // of the other, a record can be read
+					calls["record"] = func() error { _, err := l.(locks.Recorder).Record(drive.Context(t)); return err }
 				}
 				for name, do := range calls {
 					if err := do(); !errors.Is(err, locks.ErrUsage) || !strings.Contains(err.Error(), why+"nothing of it was changed") {
@@ -100,6 +104,25 @@ func TestStoresLeaseEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchFindsTheEnd: a holder that hears of a change sees that the store has ended its lease.
+func TestWatchFindsTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByLease)
+		s.watched = true
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		time.Sleep(time.Second)
+		s.mu.Lock()
+		s.cells[leaseCell].lease = ""
+		s.notify(leaseCell)
+		s.mu.Unlock()
+		if err := drive.Within(t, time.Second, l.Lost()); !strings.Contains(err.Error(), "ended") {
+			t.Errorf("lost: %v", err)
+		}
+	})
 }
 
 // TestForgetLeased: a cell on which the store still has a lease is not deleted, even if its

@@ -155,6 +155,32 @@ func TestForgetDenied(t *testing.T) {
 	})
 }
 
+// TestForgetOfLiveHolder: a holder that seems to be gone, by a clock that is wrong, and renews while
+// Forget watches, keeps the lock.
+func TestForgetOfLiveHolder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByClock)
+		a := at(t, s, options("a"))
+		drive.Hold(t, a)
+		s.clock = func() time.Time { return time.Now().Add(time.Hour) }
+		done := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() { done <- at(t, s, options("operator")).(locks.Forgetter).Forget(ctx) }()
+		for range 10 {
+			time.Sleep(2 * time.Second)
+			drive.Renew(t, a)
+		}
+		if err := <-done; !errors.Is(err, locks.ErrHeld) {
+			t.Errorf("got %v", err)
+		}
+		if got := inspect(t, s); !got.Held || got.Holder != "a" {
+			t.Errorf("the lock is %+v", got)
+		}
+	})
+}
+
 // TestForgetOfDeadHolder: where the store's clock may be wrong, Forget watches the lock first, if
 // there is time, and otherwise says for how long it must be watched.
 func TestForgetOfDeadHolder(t *testing.T) {
@@ -166,17 +192,22 @@ func TestForgetOfDeadHolder(t *testing.T) {
 		w := at(t, s, options("operator"))
 		short, cancel := context.WithTimeout(t.Context(), options("").ConnectTimeout)
 		defer cancel()
+		start := time.Now()
 		held, ok := errors.AsType[*locks.HeldError](w.(locks.Forgetter).Forget(short))
-		if !ok || held.Status.Confirm == 0 {
-			t.Fatalf("got %v; want that it is to be confirmed", held)
+		if !ok || held.Status.Confirm == 0 || time.Since(start) > time.Second {
+			t.Fatalf("got %v after %v; want that it is to be confirmed", held, time.Since(start))
 		}
 		long, cancel := context.WithTimeout(t.Context(), options("").ConnectTimeout+held.Status.Confirm)
 		defer cancel()
-		if err := w.(locks.Forgetter).Forget(long); err != nil {
-			t.Error(err)
-		}
-		if all := s.under("p|"); len(all) > 0 {
-			t.Errorf("left: %+v", all)
+		for _, ctx := range []context.Context{long, t.Context()} {
+			if err := w.(locks.Forgetter).Forget(ctx); err != nil {
+				t.Error(err)
+			}
+			if all := s.under("p|"); len(all) > 0 {
+				t.Errorf("left: %+v", all)
+			}
+			drive.Hold(t, at(t, s, options("dead")))
+			s.Age(leaseCell, time.Hour)
 		}
 	})
 }

@@ -108,7 +108,7 @@ func TestLeft(t *testing.T) {
 		s.Fault(func(Request) Fault {
 			return Fault{Answer: func(c *caslease.Cell) { c.Date = time.Time{} }}
 		})
-		if st := inspect(t, s); st.Left != 0 || !st.Held {
+		if st := inspect(t, s); st.Left != 0 || st.Confirm != 0 || !st.Held {
 			t.Errorf("without a Date: %+v", st)
 		}
 	})

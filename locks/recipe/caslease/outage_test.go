@@ -40,7 +40,40 @@ func TestOutage(t *testing.T) {
 				if !errors.Is(err, tt.want) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), tt.text) {
 					t.Errorf("acquire: %v; want %v, and %q", err, tt.want, tt.text)
 				}
+				if n := verbs(s)["read"]; n > 50 {
+					t.Errorf("%d reads in a minute", n)
+				}
 			})
 		})
+	}
+}
+
+// TestOutageEnds: a waiter looks once more before its time is up, however long the pauses of an
+// outage have become. What it heard in the outage counts if that look gets no answer.
+func TestOutageEnds(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		for range 20 { // the pauses are random
+			t.Run("", func(t *testing.T) {
+				bubble(t, func(t *testing.T, s *sim) {
+					o := options("a")
+					o.TTL = time.Hour
+					drive.Hold(t, at(t, s, o))
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					_, done := drive.Campaign(ctx, t, s.open, "sim://host/p", options("b"))
+					time.Sleep(5 * time.Second)
+					s.Fault(func(Request) Fault { return Fault{Err: refuse(causes.Unknown, "Backend Error")} })
+					time.Sleep(52 * time.Second)
+					want := locks.ErrHeld
+					if s.Fault(nil); silent {
+						want = locks.ErrUnavailable
+						s.Fault(func(Request) Fault { return Fault{Hold: ctx.Done()} })
+					}
+					if err := (<-done).Err; !errors.Is(err, want) || silent && !strings.Contains(err.Error(), "Backend Error") {
+						t.Errorf("acquire: %v; want %v", err, want)
+					}
+				})
+			})
+		}
 	}
 }

@@ -214,3 +214,13 @@ func TestAskedByAnother(t *testing.T) {
 		}
 	})
 }
+
+// TestDecodeText: what no request can say is not decoded.
+func TestDecodeText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"": true, "x": true, "\xff": false, strings.Repeat("x", locks.MaxRecord+1): false} {
+		if got, ok := caslease.DecodeText(caslease.EncodeText([]byte(text))); ok != want || ok && string(got) != text {
+			t.Errorf("%.5q: got %.5q, %t", text, got, ok)
+		}
+	}
+}

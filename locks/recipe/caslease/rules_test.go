@@ -100,13 +100,75 @@ func TestLongWait(t *testing.T) {
 	})
 }
 
+// TestLongWaitWithoutRest: a store need have nothing to give up between two reads.
+func TestLongWaitWithoutRest(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.longest = 5 * time.Second
+		o := options("a")
+		o.TTL = time.Hour
+		drive.Hold(t, at(t, s, o))
+		b := caslease.New(struct{ caslease.Store }{s.client("host", "p")}, s.traits(), o)
+		t.Cleanup(func() { _ = b.Close() })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := b.Acquire(ctx, false); !errors.Is(err, locks.ErrHeld) {
+			t.Errorf("acquire: %v", err)
+		}
+		s.watched = true // from now on: who watches keeps the connection
+		if reads(t, s, o, 20*time.Second, nil); s.rested.Load() > 0 {
+			t.Errorf("%d rests", s.rested.Load())
+		}
+	})
+}
+
 // TestNoRoom: a waiter for which the store had no room leaves what there is to holders.
 func TestNoRoom(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		drive.Hold(t, at(t, s, options("a")))
-		full := func(Request) Fault { return passing()["throttled"] }
+		var last time.Time
+		full := func(r Request) Fault {
+			if pause := r.At.Sub(last); pause < 5*time.Second {
+				t.Errorf("a pause of %v", pause)
+			}
+			last = r.At
+			return passing()["throttled"]
+		}
 		if n := reads(t, s, options("b"), 5*time.Second, full); n < 3 || n > 12 {
 			t.Errorf("%d reads in a minute", n)
+		}
+	})
+}
+
+// TestFailuresApart: a write that fails after a long wait is tried again, although one had failed
+// before.
+func TestFailuresApart(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		writes := 0 // by one campaign alone
+		s.Fault(func(r Request) (f Fault) {
+			if r.Verb != "create" && r.Verb != "swap" {
+				return f
+			}
+			if writes++; writes == 1 {
+				s.SetState(leaseCell, `{"state":"held","nonce":"x.1","ttl_ms":10000,"holder":"c"}`)
+			}
+			if writes < 3 {
+				f.Err = refuse(causes.Unsent, "not now")
+			}
+			return f
+		})
+		if _, err := at(t, s, options("a")).Acquire(drive.Context(t), false); err != nil || writes != 3 {
+			t.Errorf("after %d writes: %v", writes, err)
+		}
+	})
+}
+
+// TestFirstLookAgain: if the first look has failed for another reason, the next follows soon.
+func TestFirstLookAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.Next("read", Fault{Err: refuse(causes.Unsent, "not now")})
+		start := time.Now()
+		if _, err := at(t, s, options("a")).Acquire(drive.Context(t), false); err != nil || time.Since(start) > 400*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
 }
@@ -120,6 +182,28 @@ func TestNoRoomAtFirst(t *testing.T) {
 		_, err := at(t, s, options("a")).Acquire(drive.Context(t), false)
 		if n := verbs(s)["read"]; err == nil || n != 2 || time.Since(start) > 4*time.Second {
 			t.Errorf("after %v and %d reads: %v", time.Since(start), n, err)
+		}
+	})
+}
+
+// TestShortOutage: after one look that has failed, a waiter looks again within a second.
+func TestShortOutage(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		o := options("a")
+		o.TTL = time.Hour
+		drive.Hold(t, at(t, s, o))
+		var failed, again time.Time // of one waiter alone
+		reads(t, s, options("b"), 5*time.Second, func(r Request) (f Fault) {
+			switch {
+			case failed.IsZero():
+				failed, f.Err = r.At, refuse(causes.Unknown, "not now")
+			case again.IsZero():
+				again = r.At
+			}
+			return f
+		})
+		if pause := again.Sub(failed); pause <= 0 || pause > 1100*time.Millisecond {
+			t.Errorf("a pause of %v", pause)
 		}
 	})
 }
@@ -274,6 +358,27 @@ func TestPollsWithoutWatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatchGoesOn: a watch that has ended is begun again, and what changed meanwhile is reported.
+func TestWatchGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.watched = true
+		changes := drive.Watch(t, at(t, s, options("who watches")).(locks.Watcher), false)
+		for range 2 {
+			time.Sleep(20 * time.Second)
+			for len(changes) > 0 {
+				<-changes
+			}
+			s.mu.Lock()
+			for w := range s.watchers {
+				w.end()
+			}
+			s.mu.Unlock()
+			s.SetState(leaseCell, "x")
+			drive.Within(t, drive.Patience, changes)
+		}
+	})
 }
 
 // TestTokensRise: tokens rise whatever happens to the cell in between.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -108,6 +109,28 @@ func TestWrongDateWaits(t *testing.T) {
 				t.Errorf("b got the lock %v after a did, whose lease was %v", took, o.TTL)
 			}
 			drive.Release(t, l)
+		}
+	})
+}
+
+// TestConfirmIsReportedOnce: while a waiter sees that a lease has ended, which its next looks must
+// confirm, it reports its holder once.
+func TestConfirmIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSim(caslease.ByClock)
+		o := options("a")
+		o.TTL = time.Minute
+		drive.Hold(t, at(t, s, o))
+		s.Age(leaseCell, time.Hour)
+		o.Holder = "b"
+		var reports []locks.Waiting
+		o.Waiting = func(w locks.Waiting) { reports = append(reports, w) }
+		if _, err := at(t, s, o).Acquire(drive.Context(t), false); err != nil {
+			t.Fatal(err)
+		}
+		if len(reports) != 1 || reports[0].Status.Confirm == 0 || verbs(s)["read"] < 4 {
+			t.Errorf("reported %+v", reports)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func (l *Lock) check(ctx context.Context, t *term) (*view, error) {
 	case v.state.Nonce != t.state.Nonce:
 		return nil, l.lose(errTaken)
 	case v.state.Is != held:
-		if text, ok := DecodeText(v.state.Why); ok && v.state.Broken != "" {
+		if text, ok := DecodeText(v.state.Why); ok { // it was broken
 			l.Deliver(v.state.Broken, text)
 		}
 		return nil, l.lose(errFreed)

@@ -31,16 +31,22 @@ func TestZeroTraits(t *testing.T) {
 		if all := locks.SecretEnv(open("d")); len(all) > 0 {
 			t.Errorf("secrets: %q", all)
 		}
+		if all := open("e").(locks.SecretSender).SentSecrets(); len(all) > 0 {
+			t.Errorf("sent secrets: %q", all)
+		}
 	})
 }
 
 // TestSecrets: the handle reports the variables with credentials.
 func TestSecrets(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
-		l := caslease.New(s.client("host", "p"), caslease.Traits{Clock: clock.Bubble{}, Secrets: []string{"SIM_TOKEN"}}, options("a"))
+		l := caslease.New(s.client("host", "p"), caslease.Traits{Clock: clock.Bubble{}, Secrets: []string{"SIM_TOKEN"}, Sent: func() []string { return []string{"secret"} }}, options("a"))
 		t.Cleanup(func() { _ = l.Close() })
 		if all := locks.SecretEnv(l); !slices.Equal(all, []string{"SIM_TOKEN"}) {
 			t.Errorf("secrets: %q", all)
+		}
+		if all := l.SentSecrets(); !slices.Equal(all, []string{"secret"}) {
+			t.Errorf("sent secrets: %q", all)
 		}
 	})
 }
