@@ -59,7 +59,7 @@ func (c *campaign) await(ctx context.Context, v *view) error {
 // all slots are known to be held, that they are.
 func lastWord(attempts []*attempt, err error) error {
 	for _, a := range attempts {
-		if a.err == nil || !errors.Is(a.err, locks.ErrHeld) {
+		if !errors.Is(a.err, locks.ErrHeld) {
 			return cmp.Or(a.err, err)
 		}
 		err = a.err

@@ -119,6 +119,7 @@ type memoryLock struct {
 	o      locks.Options
 	token  uint64
 	closed bool
+	over   bool // its lease has ended
 }
 
 // do does something to the lock, unless that is to fail.
@@ -135,14 +136,18 @@ func (l *memoryLock) status() locks.Status {
 	if l == nil {
 		return locks.Status{}
 	}
-	return locks.Status{Held: true, Holder: l.o.Holder, RunID: l.o.RunID, Token: l.token}
+	s := locks.Status{Held: true, Holder: l.o.Holder, RunID: l.o.RunID, Token: l.token}
+	if l.over {
+		s.Left = -1
+	}
+	return s
 }
 
 func (l *memoryLock) Acquire(ctx context.Context, try bool) (g locks.Grant, err error) {
 	for first := true; ; first = false {
 		err = l.do("acquire", func() error {
 			l.m.tried++
-			if other := l.m.held[l.o.Name]; other != nil {
+			if other := l.m.held[l.o.Name]; other != nil && !other.over {
 				return &locks.HeldError{Status: other.status()}
 			}
 			l.m.tokens++

@@ -45,3 +45,12 @@ func TestRenewAll(t *testing.T) {
 		}
 	}
 }
+
+// TestRenewBesideClose: a renewal during which the handle was closed says so.
+func TestRenewBesideClose(t *testing.T) {
+	t.Parallel()
+	p := new(part)
+	if err := (&Lock{closed: true}).combine([]locks.Lock{p}, []error{nil}); !errors.Is(err, errClosed) {
+		t.Errorf("got %v", err)
+	}
+}
