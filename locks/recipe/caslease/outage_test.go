@@ -77,3 +77,72 @@ func TestOutageEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestShortOutage: after one look that has failed, a waiter looks again within a second.
+func TestShortOutage(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		o := options("a")
+		o.TTL = time.Hour
+		drive.Hold(t, at(t, s, o))
+		var failed, again time.Time // of one waiter alone
+		reads(t, s, options("b"), 5*time.Second, func(r Request) (f Fault) {
+			switch {
+			case failed.IsZero():
+				failed, f.Err = r.At, refuse(causes.Unknown, "not now")
+			case again.IsZero():
+				again = r.At
+			}
+			return f
+		})
+		if pause := again.Sub(failed); pause <= 0 || pause > 1100*time.Millisecond {
+			t.Errorf("a pause of %v", pause)
+		}
+	})
+}
+
+// TestFailuresApart: a write that fails after a long wait is tried again, although one had failed
+// before.
+func TestFailuresApart(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		writes := 0 // by one campaign alone
+		s.Fault(func(r Request) (f Fault) {
+			if r.Verb != "create" && r.Verb != "swap" {
+				return f
+			}
+			if writes++; writes == 1 {
+				s.SetState(leaseCell, `{"state":"held","nonce":"x.1","ttl_ms":10000,"holder":"c"}`)
+			}
+			if writes < 3 {
+				f.Err = refuse(causes.Unsent, "not now")
+			}
+			return f
+		})
+		if _, err := at(t, s, options("a")).Acquire(drive.Context(t), false); err != nil || writes != 3 {
+			t.Errorf("after %d writes: %v", writes, err)
+		}
+	})
+}
+
+// TestFirstLookAgain: if the first look has failed for another reason, the next follows soon.
+func TestFirstLookAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.Next("read", Fault{Err: refuse(causes.Unsent, "not now")})
+		start := time.Now()
+		if _, err := at(t, s, options("a")).Acquire(drive.Context(t), false); err != nil || time.Since(start) > 400*time.Millisecond {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// TestNoRoomAtFirst: a run for which there is no room from the beginning reports that in time, but
+// does not insist.
+func TestNoRoomAtFirst(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		s.Fault(func(Request) Fault { return passing()["throttled"] })
+		start := time.Now()
+		_, err := at(t, s, options("a")).Acquire(drive.Context(t), false)
+		if n := verbs(s)["read"]; err == nil || n != 2 || time.Since(start) > 4*time.Second {
+			t.Errorf("after %v and %d reads: %v", time.Since(start), n, err)
+		}
+	})
+}
