@@ -1,0 +1,190 @@
+package kubernetes
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/silence"
+)
+
+const (
+	// maxAnswer is the most that is read of a Lease, in bytes: as much as the store of a cluster
+	// takes.
+	maxAnswer = 2 << 20
+	// maxPage is the same for a page of [locks.MaxList] Leases, which have up to 256 KiB of
+	// annotations each.
+	maxPage = 24 << 20
+
+	patchType = "application/merge-patch+json"
+)
+
+// A client sends requests to the API servers, without retries, over HTTP/1.1: a request that is
+// not answered in time closes its connection, and the next one makes another. With HTTP/2, all
+// would share one connection, which may have fallen silent.
+//
+// It takes configuration, TLS and credentials from client-go, but not the types of the API,
+// which are larger than the rest of the program.
+type client struct {
+	base      *url.URL
+	leases    string // the path of the namespace's Leases
+	http      *http.Client
+	transport *http.Transport
+	plugin    *plugin                             // nil: there is none
+	tls       atomic.Pointer[tls.ConnectionState] // of the last answer
+}
+
+func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, error) {
+	base, _, err := rest.DefaultServerUrlFor(c.config)
+	if err != nil {
+		return nil, locks.Usagef("context %s: the server: %s", locks.Abbreviate(c.context), locks.Printable(err.Error()))
+	}
+	config := c.config
+	if base.Scheme == "http" && (c.plugin != nil || config.BearerToken+config.BearerTokenFile+config.Password != "") {
+		return nil, locks.Usagef("context %s: the server's address does not begin with https://, so the credentials would be sent without TLS", locks.Abbreviate(c.context))
+	}
+	wrapped, err := config.TransportConfig()
+	if err != nil {
+		return nil, err
+	}
+	secure, err := transport.TLSConfigFor(wrapped)
+	if err != nil {
+		return nil, err
+	}
+	if secure == nil {
+		secure = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	secure.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	cl := &client{base: base, leases: "/apis/coordination.k8s.io/v1/namespaces/" + c.namespace + "/leases"}
+	cl.transport = newTransport(timeout)
+	cl.transport.Proxy, cl.transport.TLSClientConfig = wrapped.Proxy, secure
+	if wrapped.Proxy == nil {
+		cl.transport.Proxy = http.ProxyFromEnvironment
+	}
+	var trip http.RoundTripper = silence.Transport{Transport: cl.transport}
+	if c.plugin != nil {
+		cl.plugin = newPlugin(c, trip, cl.transport.CloseIdleConnections, log)
+		secure.GetClientCertificate = cl.plugin.certificate
+		trip = cl.plugin
+	}
+	if trip, err = transport.HTTPWrappersForConfig(wrapped, trip); err != nil {
+		return nil, err
+	}
+	cl.http = &http.Client{Transport: trip, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return cl, nil
+}
+
+// newTransport returns a transport whose connections end a quarter of a minute after the server's
+// machine has fallen silent, also those of watches.
+func newTransport(timeout time.Duration) *http.Transport {
+	http1 := new(http.Protocols)
+	http1.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2}}
+	return &http.Transport{
+		DialContext:         bounded.Dialer(dialer.DialContext),
+		TLSHandshakeTimeout: timeout, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// A statusError is an answer that reports an error: a Status of the API, or what something else
+// has said.
+type statusError struct {
+	Code    int    `json:"-"`
+	Kind    string `json:"kind"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Details struct {
+		Kind   string `json:"kind"` // of the object that is meant
+		Causes []struct {
+			Reason string `json:"reason"`
+		} `json:"causes"`
+	} `json:"details"`
+}
+
+func (e *statusError) Error() string {
+	return cmp.Or(e.Message, e.Reason, "HTTP status "+http.StatusText(e.Code))
+}
+
+// send sends a request, whose answer the caller closes. Its body is JSON.
+func (c *client) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	to := *c.base
+	to.Path, to.RawQuery = to.JoinPath(path).Path, query.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "leaderrun")
+	switch {
+	case method == http.MethodPatch:
+		req.Header.Set("Content-Type", patchType)
+	case body != nil:
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	c.tls.Store(resp.TLS)
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	e := &statusError{Code: resp.StatusCode}
+	if text, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(text, e) != nil || e.Kind != "Status" {
+		e.Kind, e.Message = "", ""
+	}
+	return nil, e
+}
+
+// ask sends a request, and reads its answer up to a limit.
+func (c *client) ask(ctx context.Context, method, path string, query url.Values, body any, limit int, answer any) error {
+	resp, err := c.send(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > limit:
+		return fmt.Errorf("%w: it is too long", errForeign)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("%w: %w", errForeign, err)
+	}
+	return nil
+}
+
+func (c *client) close() {
+	if c.plugin != nil {
+		c.plugin.close()
+	}
+	c.transport.CloseIdleConnections()
+}

@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
+)
+
+// Probe implements [caslease.Prober]: the one server is the address of the API, behind which there
+// may be several. It makes at most five requests, and changes nothing.
+func (s *store) Probe(ctx context.Context, try func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
+	found := locks.Servers{Product: "Kubernetes"}
+	at := locks.Server{Address: s.client.base.String()}
+	look := func(ctx context.Context) error {
+		for range 2 { // the second uses an open connection, so its time is the RTT
+			start := time.Now()
+			resp, err := s.client.send(ctx, http.MethodGet, s.path(object(caslease.Key{Name: s.name})), nil, nil)
+			if err != nil && !isMissing(err) {
+				return err
+			}
+			at.RTT = time.Since(start)
+			if resp != nil {
+				_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+				_ = resp.Body.Close()
+			}
+		}
+		return nil
+	}
+	if err := try(ctx, look); err != nil {
+		found.Servers = []locks.Server{{Address: at.Address, Error: err.Err.Error(), Class: locks.ServerClass(err)}}
+		return found, nil
+	}
+	if state := s.client.tls.Load(); state != nil {
+		at.TLS, at.Expires = tlsfiles.Security(*state, nil)
+	}
+	at.Version = s.version(ctx)
+	found.Servers = []locks.Server{at}
+	found.User = s.user(ctx)
+	s.rights(ctx, &found)
+	return found, nil
+}
+
+// version returns the version of a server, or "" if we may not ask.
+func (s *store) version(ctx context.Context) string {
+	var answer struct {
+		Version string `json:"gitVersion"`
+	}
+	_ = s.client.ask(ctx, http.MethodGet, "/version", nil, nil, maxAnswer, &answer)
+	return locks.Printable(answer.Version)
+}
+
+// user returns who the servers take us for. Before 1.28 they do not say.
+func (s *store) user(ctx context.Context) string {
+	var answer struct {
+		Status struct {
+			User struct {
+				Name string `json:"username"`
+			} `json:"userInfo"`
+		} `json:"status"`
+	}
+	_ = s.client.ask(ctx, http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", nil,
+		map[string]string{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}, maxAnswer, &answer)
+	return locks.Printable(answer.Status.User.Name)
+}
+
+// A rule lets us do something.
+type rule struct {
+	Verbs  []string `json:"verbs"`
+	Groups []string `json:"apiGroups"`
+	Kinds  []string `json:"resources"`
+}
+
+// gives reports whether a rule gives a verb for Leases, or for some of them.
+func (r rule) gives(verb string) bool {
+	has := func(all []string, one string) bool { return slices.Contains(all, one) || slices.Contains(all, "*") }
+	return has(r.Verbs, verb) && has(r.Groups, "coordination.k8s.io") && has(r.Kinds, "leases")
+}
+
+// rights reports what we may not do, as far as the servers say.
+func (s *store) rights(ctx context.Context, found *locks.Servers) {
+	const group = "authorization.k8s.io/v1"
+	var answer struct {
+		Status struct {
+			Incomplete bool   `json:"incomplete"`
+			Rules      []rule `json:"resourceRules"`
+		} `json:"status"`
+	}
+	err := s.client.ask(ctx, http.MethodPost, "/apis/"+group+"/selfsubjectrulesreviews", nil, map[string]any{
+		"apiVersion": group, "kind": "SelfSubjectRulesReview", "spec": map[string]string{"namespace": path.Base(path.Dir(s.client.leases))},
+	}, maxAnswer, &answer)
+	if err != nil || answer.Status.Incomplete {
+		return // the first request that is denied says so
+	}
+	lacks := func(verbs ...string) string {
+		return strings.Join(slices.DeleteFunc(verbs, func(verb string) bool {
+			return slices.ContainsFunc(answer.Status.Rules, func(r rule) bool { return r.gives(verb) })
+		}), ", ")
+	}
+	const check = "permissions"
+	switch must, may := lacks("get", "create", "patch"), lacks("watch", "list", "delete"); {
+	case must != "":
+		found.Find(check, locks.LevelError, "no right to "+must+" leases", hintRole)
+	case may != "":
+		found.Find(check, locks.LevelWarning, "no right to "+may+" leases: without watch, waiters poll; list is for operators, and delete for leaderrun forget", hintRole)
+	default:
+		found.Find(check, locks.LevelOK, "all that leases need", "")
+	}
+}
