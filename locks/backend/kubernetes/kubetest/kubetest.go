@@ -48,6 +48,13 @@ func Binary(tb testing.TB) string {
 	return realserver.Installed(tb, "kubernetes-v1.36.3", "kube-apiserver")
 }
 
+// Elector returns the path of a program that takes part in client-go's leader election: see
+// .ci/elector.
+func Elector(tb testing.TB) string {
+	tb.Helper()
+	return realserver.Installed(tb, "kubernetes-v1.36.3", "elector")
+}
+
 // Start runs a server.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
