@@ -29,10 +29,33 @@ func TestConformance(t *testing.T) { lockstest.Run(t, newRig(t).config(Open)) }
 
 func TestSlots(t *testing.T) { lockstest.RunSlots(t, newRig(t).config(Open)) }
 
-// TestStore checks what the recipe relies on.
-func TestStore(t *testing.T) {
+// TestServer runs what can share a server.
+func TestServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	for name, test := range map[string]func(*testing.T, *rig){
+		"Store":            testStore,
+		"Rights":           testRights,
+		"NamespaceDeleted": testNamespaceDeleted,
+		"Priority":         testPriority,
+		"BoundToken":       testBoundToken,
+		"ElectorExcluded":  testElectorExcluded,
+		"ElectorRespected": testElectorRespected,
+		"TakenByElector":   testTakenByElector,
+		"ForeignKept":      testForeignKept,
+		"SlowPlugin":       testSlowPlugin,
+		"RefusedToken":     testRefusedToken,
+		"FailedPlugin":     testFailedPlugin,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, r)
+		})
+	}
+}
+
+// testStore checks what the recipe relies on.
+func testStore(t *testing.T, r *rig) {
 	namespace := r.server.Namespace()
 	var next atomic.Int64 // what the next write meets, and one more: 0 means nothing
 	c := storetest.Config{

@@ -70,11 +70,9 @@ func electionOptions(holder string) locks.Options {
 	return locks.Options{Name: "controller", Holder: holder, TTL: electionTTL, ConnectTimeout: 2 * drive.Patience}
 }
 
-// TestElectorExcluded checks that an elector waits while a lock is held, and gets the Lease after
+// testElectorExcluded checks that an elector waits while a lock is held, and gets the Lease after
 // the release at once, and after the death of the holder when its lease has ended.
-func TestElectorExcluded(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
+func testElectorExcluded(t *testing.T, r *rig) {
 	for what, end := range map[string]func(t *testing.T, l locks.Lock){
 		"release": func(t *testing.T, l locks.Lock) { drive.Release(t, l) },
 		"death":   func(t *testing.T, l locks.Lock) { _ = l.Close() },
@@ -100,11 +98,9 @@ func TestElectorExcluded(t *testing.T) {
 	}
 }
 
-// TestElectorRespected checks that a run waits while an elector leads, that it cannot end that
+// testElectorRespected checks that a run waits while an elector leads, that it cannot end that
 // term, and that tokens rise over it.
-func TestElectorRespected(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
+func testElectorRespected(t *testing.T, r *rig) {
 	for what, sig := range map[string]syscall.Signal{"release": syscall.SIGTERM, "death": syscall.SIGKILL} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -139,10 +135,8 @@ func TestElectorRespected(t *testing.T) {
 	}
 }
 
-// TestTakenByElector checks that a holder learns that an elector has taken its Lease.
-func TestTakenByElector(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
+// testTakenByElector checks that a holder learns that an elector has taken its Lease.
+func testTakenByElector(t *testing.T, r *rig) {
 	namespace := r.server.Namespace()
 	l := drive.Open(t, Open, r.server.URL(r.server.Addr(), namespace, kubetest.AsAdmin()).String(), electionOptions("ours"))
 	drive.Hold(t, l)
@@ -154,11 +148,9 @@ func TestTakenByElector(t *testing.T) {
 	}
 }
 
-// TestForeignKept checks that labels, annotations and fields of others stay, and that kubectl
+// testForeignKept checks that labels, annotations and fields of others stay, and that kubectl
 // shows the holder.
-func TestForeignKept(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
+func testForeignKept(t *testing.T, r *rig) {
 	namespace := r.server.Namespace()
 	at := kubetest.Leases(namespace)
 	meta := map[string]any{"name": "controller", "labels": map[string]any{"team": "x"}, "annotations": map[string]any{"note": "y"}, "finalizers": []string{"example.org/z"}}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -79,7 +80,9 @@ func newPlugin(c *cluster, next http.RoundTripper, renewed func(), log *slog.Log
 func execInfo(c *cluster) string {
 	spec := map[string]any{"interactive": false}
 	if c.plugin.ProvideClusterInfo {
-		about := map[string]any{"server": c.config.Host, "tls-server-name": c.config.ServerName, "insecure-skip-tls-verify": c.config.Insecure, "certificate-authority-data": c.config.CAData}
+		read := rest.CopyConfig(c.config)
+		_ = rest.LoadTLSFiles(read) // without its files, there is no connection either
+		about := map[string]any{"server": read.Host, "tls-server-name": read.ServerName, "insecure-skip-tls-verify": read.Insecure, "certificate-authority-data": read.CAData}
 		if c.plugin.Config != nil {
 			about["config"] = c.plugin.Config
 		}

@@ -33,6 +33,7 @@ type Server struct {
 	CAFile string
 
 	tb      testing.TB
+	ca      *realserver.CA
 	etcd    *etcdtest.Server
 	dir     string
 	port    int
@@ -59,7 +60,7 @@ func Elector(tb testing.TB) string {
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	Binary(tb)
-	s := &Server{tb: tb, etcd: etcdtest.Start(tb, etcdtest.Options{}), dir: tb.TempDir()}
+	s := &Server{tb: tb, ca: realserver.NewCA(tb), etcd: etcdtest.Start(tb, etcdtest.Options{}), dir: tb.TempDir()}
 	s.launch(args)
 	return s
 }
@@ -67,7 +68,7 @@ func Start(tb testing.TB, args ...string) *Server {
 // Another runs a second server over the same data.
 func (s *Server) Another() *Server {
 	s.tb.Helper()
-	other := &Server{tb: s.tb, etcd: s.etcd, dir: s.tb.TempDir()}
+	other := &Server{tb: s.tb, ca: s.ca, etcd: s.etcd, dir: s.tb.TempDir()}
 	for _, file := range []string{"tokens", "account.pem", "account-key.pem"} {
 		copyFile(s.tb, filepath.Join(s.dir, file), filepath.Join(other.dir, file))
 	}
@@ -77,16 +78,15 @@ func (s *Server) Another() *Server {
 
 func (s *Server) launch(args []string) {
 	s.tb.Helper()
-	ca := realserver.NewCA(s.tb)
-	cert, key := ca.Issue("apiserver", realserver.Cert{})
+	cert, key := s.ca.Issue("apiserver", realserver.Cert{})
 	account, accountKey := filepath.Join(s.dir, "account.pem"), filepath.Join(s.dir, "account-key.pem")
 	if _, err := os.Stat(account); err != nil {
-		public, private := ca.Issue("account", realserver.Cert{})
+		public, private := s.ca.Issue("account", realserver.Cert{})
 		copyFile(s.tb, public, account)
 		copyFile(s.tb, private, accountKey)
 		s.write("tokens", Admin+",admin,1,system:masters\n"+Guest+",guest,2\n")
 	}
-	s.CAFile, s.port = ca.CertFile, realserver.FreePort(s.tb)
+	s.CAFile, s.port = s.ca.CertFile, realserver.FreePort(s.tb)
 	s.client = &http.Client{Timeout: realserver.Ready, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	s.Process = &realserver.Process{
 		TB: s.tb, Path: Binary(s.tb), LogFile: filepath.Join(s.dir, "log"), Env: []string{"HOME=" + s.dir},
