@@ -10,6 +10,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs"
 	"github.com/leaderrun/leaderrun/locks/backend/gossip"
+	"github.com/leaderrun/leaderrun/locks/backend/kubernetes"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum"
@@ -31,6 +32,7 @@ func registerBundled(r *locks.Registry) {
 	r.Register("etcd", etcd.Open)
 	r.Register("gcs", gcs.Open)
 	r.Register("gossip", gossip.Open)
+	r.Register("k8s", kubernetes.Open)
 	r.Register("mysql", mysql.Open)
 	r.Register("postgres", postgres.Open)
 	r.Register("quorum", quorum.Open)

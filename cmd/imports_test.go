@@ -201,18 +201,19 @@ func TestCoreLinksNoSDK(t *testing.T) {
 // libraries lists the packages of others, or what their paths begin with, that a folder may
 // import. All may import golang.org/x/sys.
 var libraries = map[string][]string{
-	"/cmd/options":             {"github.com/goccy/go-yaml", "github.com/mattn/go-shellwords", "github.com/urfave/cli/v2"},
-	"/faults/oracle":           {"github.com/anishathalye/porcupine"},
-	"/locks/backend/azblob":    {"github.com/Azure"},
-	"/locks/backend/etcd":      {"go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc"},
-	"/locks/backend/gcs":       {"cloud.google.com/go/auth", "cloud.google.com/go/compute", "cloud.google.com/go/storage", "google.golang.org/api", "github.com/fullstorydev/emulators"},
-	"/locks/backend/gossip":    {"github.com/hashicorp/memberlist"},
-	"/locks/backend/mysql":     {"github.com/go-sql-driver/mysql"},
-	"/locks/backend/postgres":  {"github.com/jackc/pgx"},
-	"/locks/backend/spanner":   {"cloud.google.com/go/auth", "cloud.google.com/go/spanner", "github.com/googleapis/gax-go", "google.golang.org/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
-	"/locks/backend/zookeeper": {"github.com/go-zookeeper/zk"},
-	"/locks/lockstest":         {"golang.org/x/sync"},
-	"/runner/monitor/metrics":  {"github.com/prometheus"},
+	"/cmd/options":              {"github.com/goccy/go-yaml", "github.com/mattn/go-shellwords", "github.com/urfave/cli/v2"},
+	"/faults/oracle":            {"github.com/anishathalye/porcupine"},
+	"/locks/backend/azblob":     {"github.com/Azure"},
+	"/locks/backend/etcd":       {"go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc"},
+	"/locks/backend/gcs":        {"cloud.google.com/go/auth", "cloud.google.com/go/compute", "cloud.google.com/go/storage", "google.golang.org/api", "github.com/fullstorydev/emulators"},
+	"/locks/backend/gossip":     {"github.com/hashicorp/memberlist"},
+	"/locks/backend/kubernetes": {"k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/transport"},
+	"/locks/backend/mysql":      {"github.com/go-sql-driver/mysql"},
+	"/locks/backend/postgres":   {"github.com/jackc/pgx"},
+	"/locks/backend/spanner":    {"cloud.google.com/go/auth", "cloud.google.com/go/spanner", "github.com/googleapis/gax-go", "google.golang.org/api", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"/locks/backend/zookeeper":  {"github.com/go-zookeeper/zk"},
+	"/locks/lockstest":          {"golang.org/x/sync"},
+	"/runner/monitor/metrics":   {"github.com/prometheus"},
 }
 
 // TestBackendsAreApart checks that a backend is imported by its own folder only, except by

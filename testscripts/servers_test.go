@@ -16,6 +16,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/backend/kubernetes/kubetest"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/backend/spanner/spannertest"
@@ -32,6 +33,7 @@ type servers struct {
 
 	azblob   *azblobtest.Server
 	consul   *consultest.Server
+	k8s      *kubetest.Server
 	mysql    *mysqltest.Server
 	postgres *pgtest.Server
 	quorum   *voters
@@ -50,6 +52,7 @@ func serverCommands() map[string]command {
 		"consul":   cmdConsul,
 		"etcd":     cmdEtcd,
 		"gcs":      cmdGCS,
+		"k8s":      cmdKubernetes,
 		"mysql":    cmdMySQL,
 		"postgres": cmdPostgres,
 		"quorum":   cmdQuorum,

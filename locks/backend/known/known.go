@@ -27,6 +27,7 @@ var backends = [...]*backend.Info{
 	&Postgres,
 	&MySQL,
 	&Consul,
+	&Kubernetes,
 	&Spanner,
 	&GCS,
 	&Azblob,

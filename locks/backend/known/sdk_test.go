@@ -21,8 +21,8 @@ func harmless() map[string][]string {
 		"of the system, or for those who develop the library": {
 			"APPDATA", "ARM_ENABLE_EXT", "ARROW_CHECKED_*", "AZURE_SDK_GO_LOGGING", "DEBUG_HTTP2_GOROUTINES", "ETCD_CLIENT_DEBUG", "ETCD_VERIFY",
 			"GCP_STORAGE_GO_ENABLE_OTEL_*", "GOARCH", "GOARCH_TARGET", "GODEBUG", "GOLANG_PROTOBUF_REGISTRATION_CONFLICT", "GOLANG_SYS_BUILD",
-			"GOOGLE_SDK_GO_*", "GOOS", "GOOS_TARGET", "GOPROTODEBUG", "GO_OTEL_*", "GO_STORAGE_DEV_*", "HOME", "HOSTNAME", "JOURNAL_STREAM",
-			"OS", "OTEL_*", "ProgramData", "SYSTEMROOT",
+			"GOOGLE_SDK_GO_*", "GOOS", "GOOS_TARGET", "GOPROTODEBUG", "GO_OTEL_*", "GO_STORAGE_DEV_*", "HOME", "HOMEDRIVE", "HOMEPATH", "HOSTNAME", "JOURNAL_STREAM",
+			"KUBE_PATCH_CONVERSION_DETECTOR", "OS", "OTEL_*", "ProgramData", "SYSTEMROOT", "USERPROFILE",
 		},
 		"a switch of gRPC, or a file for xds:///, which nothing uses": {
 			"GRPC_*", "GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY", "GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE",
@@ -42,9 +42,10 @@ func harmless() map[string][]string {
 		},
 		"a number or a switch": {
 			"AZURE_CLIENT_SEND_CERTIFICATE_CHAIN", "AZURE_STORAGE_DISABLE_EXPECT_CONTINUE_HEADER", "AZURE_STORAGE_USE_LEGACY_DEFAULT_CONCURRENCY",
-			"DYNAMIC_READ_REQ_*", "EXPERIMENTAL_GOOGLE_API_USE_S2A", "GOOGLE_API_GO_EXPERIMENTAL_DISABLE_NEW_AUTH_LIB",
+			"DISABLE_HTTP2", "DYNAMIC_READ_REQ_*", "EXPERIMENTAL_GOOGLE_API_USE_S2A", "GOOGLE_API_GO_EXPERIMENTAL_DISABLE_NEW_AUTH_LIB",
 			"GOOGLE_API_GO_EXPERIMENTAL_ENABLE_NEW_AUTH_LIB", "GOOGLE_API_USE_*", "GOOGLE_AUTH_TRUST_BOUNDARY_ENABLED", "GOOGLE_CLOUD_DISABLE_DIRECT_PATH",
-			"GOOGLE_CLOUD_ENABLE_DIRECT_PATH_*", "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "PGCHANNELBINDING", "PGCONNECT_TIMEOUT",
+			"GOOGLE_CLOUD_ENABLE_DIRECT_PATH_*", "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES",
+			"HTTP2_PING_TIMEOUT_SECONDS", "HTTP2_READ_IDLE_TIMEOUT_SECONDS", "KUBE_CLIENT_BACKOFF_*", "NO_PROXY", "no_proxy", "PGCHANNELBINDING", "PGCONNECT_TIMEOUT",
 			"PGMAXPROTOCOLVERSION", "PGMINPROTOCOLVERSION", "PGREQUIREAUTH", "PGSSLCERTMODE", "PGSSLNEGOTIATION", "PGSSLSNI",
 			"PGTARGETSESSIONATTRS", "S2A_TIMEOUT", "STORAGE_DISABLE_DIRECTPATH_BOUND_TOKEN",
 		},
@@ -63,7 +64,8 @@ func TestLibrariesAsDescribed(t *testing.T) {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.variablesOf(t, b, seen))) {
-			described := slices.ContainsFunc(b.Variables, func(v backend.Variable) bool { return v.Name == name })
+			described := slices.ContainsFunc(b.Variables, func(v backend.Variable) bool { return v.Name == name }) ||
+				slices.ContainsFunc(b.Refused, func(r backend.Refused) bool { return r.Name == name })
 			if !described && !isHarmless(name) {
 				t.Errorf("%s: its libraries read %s, which is neither described nor listed here as harmless", b.Scheme, name)
 			}

@@ -12,7 +12,7 @@ import (
 const ours = "LEADERRUN_TEST_"
 
 // theirs begin the names of variables that leaderrun, its backends and their SDKs read.
-var theirs = []string{"LEADERRUN_", "AZURE_", "CONSUL_", "ETCDCTL_", "MYSQL_", "ZK_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_EMULATOR_HOST", "SPANNER_EMULATOR_HOST", "PG"}
+var theirs = []string{"LEADERRUN_", "AZURE_", "CONSUL_", "ETCDCTL_", "KUBE", "POD_NAMESPACE", "MYSQL_", "ZK_", "GOOGLE_", "CLOUDSDK_", "GCE_", "STORAGE_EMULATOR_HOST", "SPANNER_EMULATOR_HOST", "PG"}
 
 // Forget removes the tester's settings for leaderrun and its backends from the
 // environment of this process, and directories with helper programs from PATH. It is for

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
@@ -34,7 +33,7 @@ type Server struct {
 
 	tb      testing.TB
 	ca      *realserver.CA
-	etcd    *etcdtest.Server
+	etcd    string // its address
 	dir     string
 	port    int
 	client  *http.Client
@@ -60,9 +59,22 @@ func Elector(tb testing.TB) string {
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	Binary(tb)
-	s := &Server{tb: tb, ca: realserver.NewCA(tb), etcd: etcdtest.Start(tb, etcdtest.Options{}), dir: tb.TempDir()}
+	s := &Server{tb: tb, ca: realserver.NewCA(tb), etcd: startEtcd(tb), dir: tb.TempDir()}
 	s.launch(args)
 	return s
+}
+
+// startEtcd runs the store of a server, and returns its address. The server waits for it.
+func startEtcd(tb testing.TB) (addr string) {
+	tb.Helper()
+	dir := realserver.DataDir(tb)
+	addr, peer := fmt.Sprint("http://127.0.0.1:", realserver.FreePort(tb)), fmt.Sprint("http://127.0.0.1:", realserver.FreePort(tb))
+	p := &realserver.Process{
+		TB: tb, Path: realserver.Installed(tb, "etcd-v3.7.3", "etcd"), LogFile: filepath.Join(dir, "log"), Env: []string{"HOME=" + dir},
+		Args: []string{"--data-dir", filepath.Join(dir, "data"), "--listen-client-urls", addr, "--advertise-client-urls", addr, "--listen-peer-urls", peer, "--unsafe-no-fsync", "--log-level", "warn"},
+	}
+	p.Start()
+	return addr
 }
 
 // Another runs a second server over the same data.
@@ -91,11 +103,12 @@ func (s *Server) launch(args []string) {
 	s.Process = &realserver.Process{
 		TB: s.tb, Path: Binary(s.tb), LogFile: filepath.Join(s.dir, "log"), Env: []string{"HOME=" + s.dir},
 		Args: append([]string{
-			"--etcd-servers", s.etcd.Endpoint(), "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(s.port),
+			"--etcd-servers", s.etcd, "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(s.port),
 			"--tls-cert-file", cert, "--tls-private-key-file", key, "--token-auth-file", filepath.Join(s.dir, "tokens"),
 			"--authorization-mode", "RBAC", "--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.0.0.0/24",
 			"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", account,
 			"--service-account-signing-key-file", accountKey, "--disable-admission-plugins", "ServiceAccount",
+			"--request-timeout", "5s", // an orderly stop waits for as long if there are watches
 		}, args...),
 	}
 	s.Start()
