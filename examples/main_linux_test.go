@@ -12,6 +12,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/cmd"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd"
+	"github.com/leaderrun/leaderrun/locks/backend/kubernetes"
 	"github.com/leaderrun/leaderrun/locks/backend/quorum"
 	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/runner/monitor"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 	programs := map[string]func(){
 		"leaderrun":         core,
 		"leaderrun-etcd":    func() { os.Exit(helper.Main("etcd", etcd.Open)) },
+		"leaderrun-k8s":     func() { os.Exit(helper.Main("k8s", kubernetes.Open)) },
 		"leaderrun-quorum":  quorumMain,
 		"leaderrun-monitor": func() { os.Exit(monitor.Main(os.Args)) },
 	}

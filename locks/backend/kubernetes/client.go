@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,10 @@ const (
 	maxPage = 24 << 20
 
 	patchType = "application/merge-patch+json"
+
+	// starting is how long a server that starts may refuse what we may do: it answers before it
+	// has read the roles and accounts.
+	starting = time.Minute
 )
 
 // A client sends requests to the API servers, without retries, over HTTP/1.1: a request that is
@@ -45,7 +50,8 @@ type client struct {
 	leases    string // the path of the namespace's Leases
 	http      *http.Client
 	transport *http.Transport
-	plugin    *plugin                             // nil: there is none
+	plugin    *plugin // nil: there is none
+	rights    rights
 	tls       atomic.Pointer[tls.ConnectionState] // of the last answer
 }
 
@@ -106,6 +112,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 type statusError struct {
 	Code    int    `json:"-"`
 	Kind    string `json:"kind"`
+	Before  bool   `json:"-"` // what is refused was allowed not long ago
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Details struct {
@@ -148,11 +155,16 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 		return nil, err
 	}
 	c.tls.Store(resp.TLS)
+	verb := method + query.Get("watch")
 	if resp.StatusCode/100 == 2 {
+		c.rights.allow(verb)
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	e := &statusError{Code: resp.StatusCode}
+	if e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden {
+		e.Before = c.rights.before(verb)
+	}
 	if text, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err != nil {
 		return nil, err
 	}
@@ -160,6 +172,32 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 		e.Kind, e.Message = "", ""
 	}
 	return nil, e
+}
+
+// rights are what the servers have let us do.
+type rights struct {
+	mu      sync.Mutex
+	allowed map[string]bool // by the verb
+	refused time.Time       // when servers began to refuse it; zero: they do not
+}
+
+func (r *rights) allow(verb string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.allowed == nil {
+		r.allowed = map[string]bool{}
+	}
+	r.allowed[verb], r.refused = true, time.Time{}
+}
+
+// before reports whether a refusal may be that of a server that starts.
+func (r *rights) before(verb string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.allowed[verb] && r.refused.IsZero() {
+		r.refused = time.Now()
+	}
+	return r.allowed[verb] && time.Since(r.refused) < starting
 }
 
 // ask sends a request, and reads its answer up to a limit.

@@ -44,11 +44,10 @@ func (s *store) known() []causes.Cause {
 		{Is: about("namespaces"), Kind: causes.Misnamed, Hint: hintNamespace},
 		{Is: because("NamespaceTerminating"), Kind: causes.Refused, Hint: "the namespace is being deleted: name another one"},
 		{Is: status(http.StatusTooManyRequests), Kind: causes.Throttled, Text: "the API servers have too many requests"},
+		{Is: overQuota, Kind: causes.Refused, Hint: "raise the quota of leases.coordination.k8s.io, or use another namespace"},
+		{Is: before, Kind: causes.Unsent, Hint: hintRole},
 		{Is: s.renewing, Kind: causes.Unsent, Hint: hintLogin},
 		{Is: status(http.StatusUnauthorized), Kind: causes.Denied, Hint: hintLogin},
-		{Is: func(err error) bool {
-			return reason("Forbidden")(err) && strings.Contains(err.Error(), "exceeded quota")
-		}, Kind: causes.Refused, Hint: "raise the quota of leases.coordination.k8s.io, or use another namespace"},
 		{Is: status(http.StatusForbidden), Kind: causes.Denied, Hint: hintRole},
 		{Is: alien, Kind: causes.Unsent, Text: "something that is not a Kubernetes API server answered", Hint: hintServer},
 		{Is: is(errForeign), Hint: hintServer},
@@ -114,6 +113,16 @@ func because(word string) func(error) bool {
 // renewing reports whether a server has refused credentials that a plugin can make anew.
 func (s *store) renewing(err error) bool {
 	return s.client != nil && s.client.plugin != nil && status(http.StatusUnauthorized)(err)
+}
+
+// before reports whether a server refuses what servers have allowed, as one does that starts.
+func before(err error) bool {
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.Before
+}
+
+func overQuota(err error) bool {
+	return reason("Forbidden")(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
 func noTime(err error) bool {
