@@ -62,7 +62,7 @@ func TestFaults(t *testing.T) {
 		t.Skip("takes minutes")
 	}
 	s := newSuite(t)
-	if err := built.Build(programs.Leaderrun, programs.Subject, programs.Azblob, programs.Consul, programs.Etcd, programs.GCS, programs.Gossip, programs.MySQL, programs.Postgres, programs.Quorum, programs.Spanner, programs.ZooKeeper); err != nil {
+	if err := built.Build(programs.Leaderrun, programs.Subject, programs.Helpers); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("cells", func(t *testing.T) {

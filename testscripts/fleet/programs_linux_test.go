@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 func build(t *testing.T) {
 	t.Helper()
-	if err := built.Build("./testdata/leaderrun", programs.Subject, programs.Azblob, programs.Consul, programs.Etcd, programs.GCS, programs.Gossip, programs.MySQL, programs.Postgres, programs.Quorum, programs.Spanner, programs.ZooKeeper); err != nil {
+	if err := built.Build("./testdata/leaderrun", programs.Subject, programs.Helpers); err != nil {
 		t.Fatal(err)
 	}
 }

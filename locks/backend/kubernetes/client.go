@@ -51,7 +51,7 @@ type client struct {
 	http      *http.Client
 	transport *http.Transport
 	plugin    *plugin // nil: there is none
-	rights    rights
+	rights    *rights
 	tls       atomic.Pointer[tls.ConnectionState] // of the last answer
 }
 
@@ -76,7 +76,7 @@ func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, er
 		secure = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	secure.ClientSessionCache = tls.NewLRUClientSessionCache(0)
-	cl := &client{base: base, leases: "/apis/coordination.k8s.io/v1/namespaces/" + c.namespace + "/leases"}
+	cl := &client{base: base, leases: "/apis/coordination.k8s.io/v1/namespaces/" + c.namespace + "/leases", rights: newRights()}
 	cl.transport = newTransport(timeout)
 	cl.transport.Proxy, cl.transport.TLSClientConfig = wrapped.Proxy, secure
 	if wrapped.Proxy == nil {
@@ -112,7 +112,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 type statusError struct {
 	Code    int    `json:"-"`
 	Kind    string `json:"kind"`
-	Before  bool   `json:"-"` // what is refused was allowed not long ago
+	Soon    bool   `json:"-"` // what is refused may be allowed soon
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	Details struct {
@@ -163,7 +163,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	defer func() { _ = resp.Body.Close() }()
 	e := &statusError{Code: resp.StatusCode}
 	if e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden {
-		e.Before = c.rights.before(verb)
+		e.Soon = c.rights.soon(verb, c.plugin != nil && e.Code == http.StatusUnauthorized)
 	}
 	if text, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err != nil {
 		return nil, err
@@ -174,30 +174,33 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	return nil, e
 }
 
-// rights are what the servers have let us do.
+// rights are what the servers have let us do, by the verb.
 type rights struct {
 	mu      sync.Mutex
-	allowed map[string]bool // by the verb
-	refused time.Time       // when servers began to refuse it; zero: they do not
+	allowed map[string]bool
+	refused map[string]time.Time // since when, if it is refused
+}
+
+func newRights() *rights {
+	return &rights{allowed: map[string]bool{}, refused: map[string]time.Time{}}
 }
 
 func (r *rights) allow(verb string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.allowed == nil {
-		r.allowed = map[string]bool{}
-	}
-	r.allowed[verb], r.refused = true, time.Time{}
+	r.allowed[verb] = true
+	delete(r.refused, verb)
 }
 
-// before reports whether a refusal may be that of a server that starts.
-func (r *rights) before(verb string) bool {
+// soon reports whether what is refused may be allowed soon: it was allowed before, or a plugin
+// makes new credentials.
+func (r *rights) soon(verb string, renewing bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.allowed[verb] && r.refused.IsZero() {
-		r.refused = time.Now()
+	if r.refused[verb].IsZero() {
+		r.refused[verb] = time.Now()
 	}
-	return r.allowed[verb] && time.Since(r.refused) < starting
+	return (r.allowed[verb] || renewing) && time.Since(r.refused[verb]) < starting
 }
 
 // ask sends a request, and reads its answer up to a limit.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -40,19 +39,20 @@ func (s *store) known() []causes.Cause {
 		{Is: noTime, Kind: causes.Unsent, Text: "the plugin of the kubeconfig has not printed credentials yet", Hint: hintLogin},
 		{Is: causes.Is[*pluginError], Kind: causes.Denied, Hint: hintLogin},
 		{Is: isMissing, Kind: causes.Changed},
-		{Is: reason("AlreadyExists", "Conflict"), Kind: causes.Changed},
-		{Is: about("namespaces"), Kind: causes.Misnamed, Hint: hintNamespace},
-		{Is: because("NamespaceTerminating"), Kind: causes.Refused, Hint: "the namespace is being deleted: name another one"},
-		{Is: status(http.StatusTooManyRequests), Kind: causes.Throttled, Text: "the API servers have too many requests"},
-		{Is: overQuota, Kind: causes.Refused, Hint: "raise the quota of leases.coordination.k8s.io, or use another namespace"},
-		{Is: before, Kind: causes.Unsent, Hint: hintRole},
-		{Is: s.renewing, Kind: causes.Unsent, Hint: hintLogin},
-		{Is: status(http.StatusUnauthorized), Kind: causes.Denied, Hint: hintLogin},
-		{Is: status(http.StatusForbidden), Kind: causes.Denied, Hint: hintRole},
-		{Is: alien, Kind: causes.Unsent, Text: "something that is not a Kubernetes API server answered", Hint: hintServer},
+		{Is: status(func(e *statusError) bool { return e.Reason == "AlreadyExists" || e.Reason == "Conflict" }), Kind: causes.Changed},
+		{Is: status(func(e *statusError) bool { return e.Code == http.StatusNotFound && e.Details.Kind == "namespaces" }), Kind: causes.Misnamed, Hint: hintNamespace},
+		{Is: status((*statusError).terminating), Kind: causes.Refused, Hint: "the namespace is being deleted: name another one"},
+		{Is: status(func(e *statusError) bool {
+			return e.Reason == "Forbidden" && strings.Contains(e.Message, "exceeded quota")
+		}), Kind: causes.Refused, Hint: "raise the quota of leases.coordination.k8s.io, or use another namespace"},
+		{Is: code(http.StatusTooManyRequests), Kind: causes.Throttled, Text: "the API servers have too many requests"},
+		{Is: status(func(e *statusError) bool { return e.Soon }), Kind: causes.Unsent, Hint: hintRole},
+		{Is: code(http.StatusUnauthorized), Kind: causes.Denied, Hint: hintLogin},
+		{Is: code(http.StatusForbidden), Kind: causes.Denied, Hint: hintRole},
+		{Is: status(func(e *statusError) bool { return e.Kind == "" && e.Code/100 <= 4 }), Kind: causes.Unsent, Text: "something that is not a Kubernetes API server answered", Hint: hintServer},
 		{Is: is(errForeign), Hint: hintServer},
-		{Is: status(http.StatusRequestTimeout)},
-		{Is: refused, Kind: causes.Refused},
+		{Is: code(http.StatusRequestTimeout)},
+		{Is: status(func(e *statusError) bool { return e.Code/100 <= 4 }), Kind: causes.Refused},
 		{Is: causes.Is[x509.UnknownAuthorityError], Hint: hintCA},
 		{Is: causes.NoConnection, Kind: causes.Unreachable, Hint: hintServer},
 		{Is: causes.Is[*net.DNSError], Hint: hintServer},
@@ -72,73 +72,28 @@ func is(want error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, want) }
 }
 
-func status(code int) func(error) bool {
+// status reports whether an error is an answer like that.
+func status(like func(*statusError) bool) func(error) bool {
 	return func(err error) bool {
 		e, ok := errors.AsType[*statusError](err)
-		return ok && e.Code == code
+		return ok && like(e)
 	}
 }
 
-func reason(words ...string) func(error) bool {
-	return func(err error) bool {
-		e, ok := errors.AsType[*statusError](err)
-		return ok && slices.Contains(words, e.Reason)
-	}
+func code(n int) func(error) bool { return status(func(e *statusError) bool { return e.Code == n }) }
+
+// isMissing reports whether there is no such Lease.
+func isMissing(err error) bool {
+	return status(func(e *statusError) bool { return e.Code == http.StatusNotFound && e.Details.Kind == "leases" })(err)
 }
 
-// about reports whether an object of a kind is missing.
-func about(kind string) func(error) bool {
-	return func(err error) bool {
-		e, ok := errors.AsType[*statusError](err)
-		return ok && e.Code == http.StatusNotFound && e.Details.Kind == kind
-	}
-}
-
-// because reports whether a refusal has a cause.
-func because(word string) func(error) bool {
-	return func(err error) bool {
-		e, ok := errors.AsType[*statusError](err)
-		if !ok {
-			return false
-		}
-		for _, c := range e.Details.Causes {
-			if c.Reason == word {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// renewing reports whether a server has refused credentials that a plugin can make anew.
-func (s *store) renewing(err error) bool {
-	return s.client != nil && s.client.plugin != nil && status(http.StatusUnauthorized)(err)
-}
-
-// before reports whether a server refuses what servers have allowed, as one does that starts.
-func before(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	return ok && e.Before
-}
-
-func overQuota(err error) bool {
-	return reason("Forbidden")(err) && strings.Contains(err.Error(), "exceeded quota")
+func (e *statusError) terminating() bool {
+	return len(e.Details.Causes) > 0 && e.Details.Causes[0].Reason == "NamespaceTerminating"
 }
 
 func noTime(err error) bool {
 	e, ok := errors.AsType[*pluginError](err)
 	return ok && e.late
-}
-
-// alien reports whether an answer is not an API server's, which says Status in each refusal.
-func alien(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	return ok && e.Kind == "" && e.Code/100 <= 4
-}
-
-func refused(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	return ok && e.Code/100 <= 4
 }
 
 // plain returns the text of an error without the address.

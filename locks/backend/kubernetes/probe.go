@@ -4,9 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"path"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -15,7 +12,7 @@ import (
 )
 
 // Probe implements [caslease.Prober]: the one server is the address of the API, behind which there
-// may be several. It makes at most five requests, and changes nothing.
+// may be several. It makes four requests, and changes nothing.
 func (s *store) Probe(ctx context.Context, try func(context.Context, func(context.Context) error) *locks.Error) (locks.Servers, error) {
 	found := locks.Servers{Product: "Kubernetes"}
 	at := locks.Server{Address: s.client.base.String()}
@@ -44,7 +41,6 @@ func (s *store) Probe(ctx context.Context, try func(context.Context, func(contex
 	at.Version = s.version(ctx)
 	found.Servers = []locks.Server{at}
 	found.User = s.user(ctx)
-	s.rights(ctx, &found)
 	return found, nil
 }
 
@@ -69,48 +65,4 @@ func (s *store) user(ctx context.Context) string {
 	_ = s.client.ask(ctx, http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", nil,
 		map[string]string{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}, maxAnswer, &answer)
 	return locks.Printable(answer.Status.User.Name)
-}
-
-// A rule lets us do something.
-type rule struct {
-	Verbs  []string `json:"verbs"`
-	Groups []string `json:"apiGroups"`
-	Kinds  []string `json:"resources"`
-}
-
-// gives reports whether a rule gives a verb for Leases, or for some of them.
-func (r rule) gives(verb string) bool {
-	has := func(all []string, one string) bool { return slices.Contains(all, one) || slices.Contains(all, "*") }
-	return has(r.Verbs, verb) && has(r.Groups, "coordination.k8s.io") && has(r.Kinds, "leases")
-}
-
-// rights reports what we may not do, as far as the servers say.
-func (s *store) rights(ctx context.Context, found *locks.Servers) {
-	const group = "authorization.k8s.io/v1"
-	var answer struct {
-		Status struct {
-			Incomplete bool   `json:"incomplete"`
-			Rules      []rule `json:"resourceRules"`
-		} `json:"status"`
-	}
-	err := s.client.ask(ctx, http.MethodPost, "/apis/"+group+"/selfsubjectrulesreviews", nil, map[string]any{
-		"apiVersion": group, "kind": "SelfSubjectRulesReview", "spec": map[string]string{"namespace": path.Base(path.Dir(s.client.leases))},
-	}, maxAnswer, &answer)
-	if err != nil || answer.Status.Incomplete {
-		return // the first request that is denied says so
-	}
-	lacks := func(verbs ...string) string {
-		return strings.Join(slices.DeleteFunc(verbs, func(verb string) bool {
-			return slices.ContainsFunc(answer.Status.Rules, func(r rule) bool { return r.gives(verb) })
-		}), ", ")
-	}
-	const check = "permissions"
-	switch must, may := lacks("get", "create", "patch"), lacks("watch", "list", "delete"); {
-	case must != "":
-		found.Find(check, locks.LevelError, "no right to "+must+" leases", hintRole)
-	case may != "":
-		found.Find(check, locks.LevelWarning, "no right to "+may+" leases: without watch, waiters poll; list is for operators, and delete for leaderrun forget", hintRole)
-	default:
-		found.Find(check, locks.LevelOK, "all that leases need", "")
-	}
 }

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -157,12 +156,6 @@ func follows(before, after string) bool {
 func (s *store) Close() error {
 	s.client.close()
 	return nil
-}
-
-// isMissing reports whether there is no such Lease.
-func isMissing(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	return ok && e.Code == http.StatusNotFound && e.Details.Kind == "leases"
 }
 
 var (

@@ -23,15 +23,6 @@ const SharedVariable = "LEADERRUN_TEST_PROGRAMS"
 const (
 	Leaderrun = module
 	Helpers   = module + "/.../leaderrun-..." // a pattern; with leaderrun-monitor, which is found as helpers are
-	Azblob    = module + "/locks/backend/azblob/leaderrun-azblob"
-	Consul    = module + "/locks/backend/consul/leaderrun-consul"
-	Etcd      = module + "/locks/backend/etcd/leaderrun-etcd"
-	GCS       = module + "/locks/backend/gcs/leaderrun-gcs"
-	Gossip    = module + "/locks/backend/gossip/leaderrun-gossip"
-	MySQL     = module + "/locks/backend/mysql/leaderrun-mysql"
-	Postgres  = module + "/locks/backend/postgres/leaderrun-postgres"
-	Quorum    = module + "/locks/backend/quorum/leaderrun-quorum"
-	Spanner   = module + "/locks/backend/spanner/leaderrun-spanner"
 	ZooKeeper = module + "/locks/backend/zookeeper/leaderrun-zk"
 	Subject   = module + "/faults/testdata/subject"
 )
