@@ -18,7 +18,7 @@ var Kubernetes = backend.Info{
 	Order:       "the fastest",
 	NotifiedBy:  "watch",
 	Learns:      "at once",
-	Needs:       "Kubernetes 1.19 or later",
+	Needs:       "Kubernetes 1.14 or later; it is tested with 1.36",
 	Permissions: "get, list, watch, create and patch leases of coordination.k8s.io in the namespace, and delete for forgetting a lock",
 	Limits:      "a restore of the cluster's etcd can repeat tokens",
 	Cost:        "one request per renewal, and two watches per run; with a ttl of 15s some 22 requests a minute of the holder, and 3 to 6 of each waiter",
