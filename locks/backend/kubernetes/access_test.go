@@ -89,7 +89,7 @@ func testPriority(t *testing.T, r *rig) {
 		"priorityLevelConfiguration": meta, "matchingPrecedence": 2,
 		"rules": []any{map[string]any{
 			"subjects":      []any{map[string]any{"kind": "User", "user": map[string]any{"name": "guest"}}},
-			"resourceRules": []any{map[string]any{"verbs": []string{"*"}, "apiGroups": []string{"*"}, "resources": []string{"*"}, "namespaces": []string{"*"}}},
+			"resourceRules": []any{map[string]any{"verbs": []string{"*"}, "apiGroups": []string{"*"}, "resources": []string{"*"}, "namespaces": []string{namespace}}},
 		}},
 	}})
 	var err error

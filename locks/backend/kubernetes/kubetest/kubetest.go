@@ -221,7 +221,7 @@ func (s *Server) URL(addr, namespace string, user map[string]any) *url.URL {
 	s.tb.Helper()
 	config := map[string]any{
 		"apiVersion": "v1", "kind": "Config", "current-context": addr,
-		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://" + addr, "certificate-authority": s.CAFile}}},
+		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://" + addr, "certificate-authority": s.CAFile, "tls-server-name": "localhost"}}},
 		"users":    []any{map[string]any{"name": "u", "user": user}},
 		"contexts": []any{map[string]any{"name": addr, "context": map[string]any{"cluster": "c", "user": "u"}}},
 	}
