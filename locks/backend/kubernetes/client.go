@@ -60,11 +60,7 @@ func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, er
 	if err != nil {
 		return nil, locks.Usagef("context %s: the server: %s", locks.Abbreviate(c.context), locks.Printable(err.Error()))
 	}
-	config := c.config
-	if base.Scheme == "http" && (c.plugin != nil || config.BearerToken+config.BearerTokenFile+config.Password != "") {
-		return nil, locks.Usagef("context %s: the server's address does not begin with https://, so the credentials would be sent without TLS", locks.Abbreviate(c.context))
-	}
-	wrapped, err := config.TransportConfig()
+	wrapped, err := c.config.TransportConfig() // without TLS, clientcmd has left out the credentials
 	if err != nil {
 		return nil, err
 	}

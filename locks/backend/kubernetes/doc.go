@@ -50,7 +50,8 @@
 //
 // Tokens and certificates in files are read again, so a service account's token may rotate. A
 // plugin (exec:) runs in the background, before the credentials that it printed end, with an empty
-// standard input. The old auth-provider entries are refused.
+// standard input. The old auth-provider entries are refused, and so is a kubeconfig that others can
+// write, because it may name a plugin.
 //
 // # Liveness
 //

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // inPod is what a pod's own cluster is called, and where the pod learns of its namespace.
@@ -80,6 +82,11 @@ type cluster struct {
 
 // load reads the files. All errors wrap locks.ErrUsage.
 func (s *settings) load() (*cluster, error) {
+	for _, file := range s.tried() { // it can name a program, which we run
+		if _, _, err := trust.File(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, locks.Usagef("kubeconfig: cannot use %s: %s", file, locks.Printable(err.Error()))
+		}
+	}
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: s.file, Precedence: s.files}
 	files, err := rules.Load()
 	if err != nil {
