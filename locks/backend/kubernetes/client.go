@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 
-	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 	"github.com/leaderrun/leaderrun/locks/kit/silence"
 )
@@ -28,7 +27,7 @@ const (
 	// maxAnswer is the most that is read of a Lease, in bytes: as much as the store of a cluster
 	// takes.
 	maxAnswer = 2 << 20
-	// maxPage is the same for a page of [locks.MaxList] Leases, which have up to 256 KiB of
+	// maxPage is the same for a page of 64 Leases, which have up to 256 KiB of
 	// annotations each.
 	maxPage = 24 << 20
 
@@ -58,15 +57,15 @@ type client struct {
 func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, error) {
 	base, _, err := rest.DefaultServerUrlFor(c.config)
 	if err != nil {
-		return nil, locks.Usagef("context %s: the server: %s", locks.Abbreviate(c.context), locks.Printable(err.Error()))
+		return nil, c.invalid(err)
 	}
 	wrapped, err := c.config.TransportConfig() // without TLS, clientcmd has left out the credentials
 	if err != nil {
-		return nil, err
+		return nil, c.invalid(err)
 	}
 	secure, err := transport.TLSConfigFor(wrapped)
 	if err != nil {
-		return nil, err
+		return nil, c.invalid(err)
 	}
 	if secure == nil {
 		secure = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -85,7 +84,7 @@ func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, er
 		trip = cl.plugin
 	}
 	if trip, err = transport.HTTPWrappersForConfig(wrapped, trip); err != nil {
-		return nil, err
+		return nil, c.invalid(err)
 	}
 	cl.http = &http.Client{Transport: trip, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return cl, nil

@@ -129,7 +129,7 @@ func openStore(t testing.TB, u *url.URL, o locks.Options) *store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newStore(cl, c.context, o)
+	return newStore(cl, o)
 }
 
 func (r *rig) config(open locks.Opener) lockstest.Config {

@@ -30,7 +30,7 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 		return nil, err
 	}
 	t.HintSilent = proxy.Hint(t.HintSilent, cl.base.String())
-	return caslease.New(newStore(cl, c.context, o), t, o), nil
+	return caslease.New(newStore(cl, o), t, o), nil
 }
 
 // traits returns what distinguishes the store from others. A Lease has no time by the clock of

@@ -80,6 +80,11 @@ type cluster struct {
 	namespace string
 }
 
+// invalid says that the configuration of a context cannot be used.
+func (c *cluster) invalid(err error) error {
+	return locks.Usagef("context %s: %s", locks.Abbreviate(c.context), locks.Printable(err.Error()))
+}
+
 // load reads the files. All errors wrap locks.ErrUsage.
 func (s *settings) load() (*cluster, error) {
 	for _, file := range s.tried() { // it can name a program, which we run
@@ -130,7 +135,7 @@ func (s *settings) choose(files *clientcmdapi.Config) (*cluster, error) {
 	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*files, name, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
 	if err != nil {
-		return nil, locks.Usagef("context %s: %s", locks.Abbreviate(name), locks.Printable(err.Error()))
+		return nil, (&cluster{context: name}).invalid(err)
 	}
 	return &cluster{config: config, context: name, namespace: cmp.Or(s.namespace, files.Contexts[name].Namespace, "default")}, nil
 }

@@ -16,16 +16,15 @@ import (
 // A store keeps cells in Leases. Each call is one request, but for a write of a Lease that this
 // store has not seen in that version.
 type store struct {
-	client  *client
-	context string // for messages
-	name    string // of the lock whose handle this is, for Probe
+	client *client
+	name   string // of the lock whose handle this is, for Probe
 
 	mu   sync.Mutex
 	seen map[string]*lease // the last one that an answer had, by its name
 }
 
-func newStore(c *client, context string, o locks.Options) *store {
-	return &store{client: c, context: context, name: o.Name, seen: map[string]*lease{}}
+func newStore(c *client, o locks.Options) *store {
+	return &store{client: c, name: o.Name, seen: map[string]*lease{}}
 }
 
 func (s *store) path(name string) string { return s.client.leases + "/" + name }
