@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/kubernetes/kubetest"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
+	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
 
 // is checks the class of an error, and that it says something.
@@ -78,8 +80,19 @@ func testNamespaceDeleted(t *testing.T, r *rig) {
 func testPriority(t *testing.T, r *rig) {
 	namespace := r.server.Namespace()
 	r.server.Grant(namespace, map[string]any{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "guest"}, "get", "create", "patch", "watch")
-	l := drive.Open(t, Open, r.server.URL(r.server.Addr(), namespace, map[string]any{"token": kubetest.Guest}).String(), electionOptions("guest"))
+	u := r.server.URL(r.server.Addr(), namespace, map[string]any{"token": kubetest.Guest})
+	l := drive.Open(t, Open, u.String(), electionOptions("guest"))
 	drive.Eventually(t, drive.Patience, "the role counts", func() bool { _, err := l.Acquire(drive.Context(t), true); return err == nil })
+	ctx, cancel := context.WithCancel(drive.Context(t))
+	defer cancel()
+	for range 8 { // a server lets one request through, if there is no other
+		go func(s *store) {
+			defer s.Close()
+			for ctx.Err() == nil {
+				_, _ = s.Read(ctx, caslease.Key{Name: "controller"})
+			}
+		}(openStore(t, u, electionOptions("busy")))
+	}
 	const at = "/apis/flowcontrol.apiserver.k8s.io/v1"
 	meta := map[string]any{"name": "none"}
 	r.server.Do(http.MethodPost, at+"/prioritylevelconfigurations", map[string]any{"metadata": meta, "spec": map[string]any{
@@ -95,6 +108,7 @@ func testPriority(t *testing.T, r *rig) {
 	var err error
 	drive.Eventually(t, drive.Patience, "the server refuses", func() bool { err = l.Renew(drive.Context(t)); return err != nil })
 	isClass(t, "a renewal", err, locks.ErrUnavailable, "too many requests")
+	cancel()
 	r.server.Do(http.MethodDelete, at+"/flowschemas/none", nil)
 	drive.Eventually(t, drive.Patience, "a renewal succeeds, or the lease ends", func() bool { err = l.Renew(drive.Context(t)); return err == nil || errors.Is(err, locks.ErrLost) })
 }
