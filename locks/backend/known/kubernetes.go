@@ -19,7 +19,7 @@ var Kubernetes = backend.Info{
 	NotifiedBy:  "watch",
 	Learns:      "at once",
 	Needs:       "Kubernetes 1.14 or later; it is tested with 1.36",
-	Permissions: "get, list, watch, create and patch leases of coordination.k8s.io in the namespace, and delete for forgetting a lock",
+	Permissions: "get, list, watch, create and patch leases of coordination.k8s.io in the namespace, and delete for leaderrun forget and doctor",
 	Limits:      "a restore of the cluster's etcd can repeat tokens",
 	Cost:        "one request per renewal, and two watches per run; with a ttl of 15s some 22 requests a minute of the holder, and 3 to 6 of each waiter",
 

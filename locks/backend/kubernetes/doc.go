@@ -40,10 +40,8 @@
 //
 // The context is one of the kubeconfig. Without one, it is the current context, or in a pod
 // without a kubeconfig, the pod's cluster and service account. Without a namespace, it is that of
-// the context, or of the pod, or default. Parameters:
-//
-//	context=CONTEXT  for a name that does not fit before the slash, such as an ARN
-//	kubeconfig=FILE  instead of the files of KUBECONFIG
+// the context, or of the pod, or default. A context whose name does not fit before the slash, such
+// as an ARN, is the parameter context=. leaderrun-backends(7) has the parameters.
 //
 // Settings that the URL omits come from the variables of kubectl: KUBECONFIG, or else
 // ~/.kube/config; in a pod, KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and POD_NAMESPACE.
