@@ -84,11 +84,11 @@ GO_TEST = go test -count 1 -vet=off -tags $(TAGS)
 # repetition is listed at the end, and so are the tests that are repeated often. The longest
 # begin first. How go test ended is the last line of its log.
 PACKAGES ?= 2
-LONGEST = ./locks/backend/zookeeper ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/quorum ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
+LONGEST = ./locks/backend/zookeeper ./examples ./locks/backend/postgres ./locks/backend/consul ./locks/backend/etcd ./locks/backend/quorum ./locks/backend/gossip ./testscripts ./faults ./locks/backend/file ./runner/guard
 # These have next to no concurrency of their own, and their servers' libraries do so much that
 # the race detector would double their costs. It sees them in long tests. The test of package
 # known searches the source of all these libraries.
-STORES = ./locks/backend/azblob ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/known
+STORES = ./locks/backend/azblob ./locks/backend/kubernetes ./locks/backend/spanner ./locks/backend/gcs ./locks/backend/mysql ./locks/backend/known
 test: packages servers ## every test, against real servers; installs what they need
 	@mkdir -p bin && rm -f '$(RECORDS)' bin/raced.log bin/stores.log
 	go build $(RACE) -tags $(TAGS) $$(go list -f '{{if ne .Name "main"}}{{.ImportPath}}{{end}}' ./...)

@@ -41,6 +41,11 @@ func grpc(name string, size uint32) wrong {
 	return wrong{name, func(tb testing.TB) string { return badserver.GRPC(tb, size) }}
 }
 
+// inConfig is a server that a kubeconfig names.
+func inConfig(w wrong) wrong {
+	return wrong{w.name, func(tb testing.TB) string { return kubeconfig(tb, "http://"+w.start(tb)) }}
+}
+
 // badServers returns the servers of each backend, and its URL with the address of one. The
 // servers of gossip are members that have its key, so nobody else is heard.
 func badServers() map[string]badServer {
@@ -57,6 +62,7 @@ func badServers() map[string]badServer {
 		"consul":   {"consul://%s", []wrong{headers, objects, texts}},
 		"azblob":   {"azblob://account/container?endpoint=http://%s", []wrong{headers, elements}},
 		"spanner":  {"spanner://project/instance/database?endpoint=http://%s", []wrong{grpc("a message without end", 1<<31-1), grpc("the longest message", 20<<20), grpc("a longer message", 150<<20)}},
+		"k8s":      {"k8s:///default?kubeconfig=%s", []wrong{inConfig(headers), inConfig(objects)}},
 		"quorum":   {},
 		"gossip":   {},
 	}

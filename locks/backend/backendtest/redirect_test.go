@@ -29,6 +29,7 @@ func redirected() map[string]string {
 		"gcs":     "gcs://bucket?endpoint=https://%s",
 		"consul":  "consul://%s",
 		"azblob":  "azblob://account/container?endpoint=http://%s",
+		"k8s":     "k8s:///default?kubeconfig=%s",
 		"spanner": "spanner://project/instance/database?endpoint=http://%s",
 	}
 }
@@ -52,6 +53,12 @@ func TestRedirects(t *testing.T) {
 		}
 		t.Run(b.Scheme, func(t *testing.T) {
 			stranger := startStranger(t)
+			if b.Scheme == "k8s" {
+				api := httptest.NewTLSServer(badserver.RedirectHandler(stranger.URL))
+				t.Cleanup(api.Close)
+				refuses(t, open, fmt.Sprintf(at, kubeconfig(t, api.URL)))
+				return
+			}
 			if !strings.Contains(at, "https://") {
 				refuses(t, open, fmt.Sprintf(at, badserver.Redirect(t, stranger.URL)))
 				return
@@ -78,6 +85,19 @@ func TestRedirects(t *testing.T) {
 			}
 		})
 	}
+}
+
+// kubeconfig writes one that names a server, and has a token for it.
+func kubeconfig(tb testing.TB, server string) (file string) {
+	tb.Helper()
+	file = filepath.Join(tb.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+		"clusters": [{"name": "c", "cluster": {"server": %q, "insecure-skip-tls-verify": %v}}], "users": [{"name": "u", "user": {"token": "secret"}}]}`,
+		server, strings.HasPrefix(server, "https:"))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return file
 }
 
 // TestTokenRedirects asks servers for access tokens that redirect every request.

@@ -147,6 +147,7 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		c.rights.unanswered()
 		return nil, err
 	}
 	c.tls.Store(resp.TLS)
@@ -174,6 +175,7 @@ type rights struct {
 	mu      sync.Mutex
 	allowed map[string]bool
 	refused map[string]time.Time // since when, if it is refused
+	away    time.Time            // when a request had no answer last
 }
 
 func newRights() *rights {
@@ -187,15 +189,22 @@ func (r *rights) allow(verb string) {
 	delete(r.refused, verb)
 }
 
-// soon reports whether what is refused may be allowed soon: it was allowed before, or a plugin
-// makes new credentials.
+// unanswered notes that a server may be starting.
+func (r *rights) unanswered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.away = time.Now()
+}
+
+// soon reports whether what is refused may be allowed soon: it was allowed before, or the server
+// may have just started, or a plugin makes new credentials.
 func (r *rights) soon(verb string, renewing bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refused[verb].IsZero() {
 		r.refused[verb] = time.Now()
 	}
-	return (r.allowed[verb] || renewing) && time.Since(r.refused[verb]) < starting
+	return (r.allowed[verb] || renewing || time.Since(r.away) < starting) && time.Since(r.refused[verb]) < starting
 }
 
 // ask sends a request, and reads its answer up to a limit.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/backendtest"
@@ -105,4 +107,29 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a server refuses that may be starting is asked for again, for a while.
+func TestSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRights()
+		expect := func(what, verb string, renewing, want bool) {
+			t.Helper()
+			if r.soon(verb, renewing) != want {
+				t.Errorf("%s: not %v", what, want)
+			}
+		}
+		expect("at first", "GET", false, false)
+		expect("a plugin makes new credentials", "GET", true, true)
+		r.unanswered()
+		expect("after a request without an answer", "GET", false, true)
+		r.allow("POST")
+		time.Sleep(starting)
+		expect("later", "GET", false, false)
+		expect("another verb that was allowed", "POST", false, true)
+		expect("a verb that was never allowed", "PATCH", false, false)
+		time.Sleep(starting)
+		expect("for too long", "POST", false, false)
+	})
 }
