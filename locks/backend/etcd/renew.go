@@ -142,8 +142,9 @@ func (e *entry) confirm(ctx context.Context, term uint64) error {
 }
 
 // repeat makes a request until it has an answer or ctx ends. If there are several members,
-// none gets more than half of the remaining time.
-func (c *client) repeat(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) error {
+// none gets more than half of the remaining time. Of its errors it returns the last that says more
+// than that the time was up.
+func (c *client) repeat(ctx context.Context, pause *backoff.Backoff, request func(context.Context) error) (says error) {
 	for {
 		limited, cancel := ctx, context.CancelFunc(func() {})
 		if end, ok := ctx.Deadline(); ok && c.members > 1 {
@@ -151,8 +152,11 @@ func (c *client) repeat(ctx context.Context, pause *backoff.Backoff, request fun
 		}
 		err := request(limited)
 		cancel()
+		if says == nil || !isContext(err) {
+			says = err
+		}
 		if err == nil || !transient(err) || pause.Wait(ctx) != nil {
-			return err
+			return says
 		}
 	}
 }
