@@ -54,6 +54,9 @@ type Config struct {
 	// Polling is the longest time between two looks of a waiter that is not notified. 0
 	// means that waiters are notified.
 	Polling time.Duration
+	// Anyway is the longest time between two looks of a waiter that is notified, in case it is
+	// no more. 0 means that its renewals notice that.
+	Anyway time.Duration
 	// Fair is set if waiters get the lock in the order of their arrival.
 	Fair bool
 	// Places is set if a waiter's place in the queue is a lease, which Waiting announces

@@ -15,7 +15,7 @@ func unableConnections(e *env) { badConnections(e, CutUnable) }
 
 // badConnections makes the connections that exist bad; new ones work. With the
 // default lease, the holder must renew before the job would be signalled, and then the waiter,
-// whose connections become bad once more, must lead within two renewals.
+// whose connections become bad once more, must lead within two renewals, or when it looks anyway.
 func badConnections(e *env, how Cut) {
 	e.c.TTL = 15 * e.stall
 	a := e.open("holder")
@@ -34,7 +34,7 @@ func badConnections(e *env, how Cut) {
 		e.Fatalf("the holder lost the lock: %v", err)
 	}
 	a.release()
-	b.won(2*e.interval() + e.prompt + e.c.Polling)
+	b.won(2*e.interval() + e.prompt + e.c.Polling + e.c.Anyway)
 	b.k.release()
 	e.free()
 }
