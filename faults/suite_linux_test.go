@@ -47,10 +47,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	// Cells mostly wait. Two cores bear a dozen of them; with twice as many, processes wait for a
+	// Cells mostly wait. Two cores bear those of the short form at once; with twice as many, processes wait for a
 	// processor longer than a lease.
 	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(6*runtime.NumCPU())); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(7*runtime.NumCPU())); err != nil {
 		panic(err)
 	}
 	code := m.Run()
