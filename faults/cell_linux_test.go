@@ -147,8 +147,9 @@ func (c *cell) end() {
 	close(c.stop)
 	over := make(chan struct{})
 	go func() { c.live.Wait(); close(over) }()
-	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
+	for _, usual := range []unix.Signal{unix.SIGTERM, unix.SIGKILL} {
 		for _, m := range c.hosts {
+			sig := usual
 			if m.peer() != nil { // it may not end at all
 				sig = unix.SIGKILL
 			}
@@ -160,7 +161,7 @@ func (c *cell) end() {
 		case <-over:
 			return
 		case <-time.After(patience):
-			c.t.Errorf("leaderruns have not ended %v after %v\n%s", patience, sig, c.logs())
+			c.t.Errorf("leaderruns have not ended %v after %v\n%s", patience, usual, c.logs())
 		}
 	}
 	<-over

@@ -1,8 +1,6 @@
 package oracle
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Against adds what the jobs of a peer show, which contends for the same lock on one host. It is
 // called with all records, after the others were judged. A peer must find nothing of a term of

@@ -27,19 +27,19 @@ func Read(file string) (History, error) {
 
 // Slot returns the records of one slot of the lock. Each is a lock of its own.
 func (h History) Slot(n int) History {
-	ours := func(e trace.Entry) bool {
+	return h.only(func(e trace.Entry) bool {
 		return e.Slot == n || e.Kind == trace.Began || e.Kind == trace.Ran || e.Kind == trace.Fault
-	}
-	h.Entries = slices.DeleteFunc(slices.Clone(h.Entries), func(e trace.Entry) bool { return !ours(e) })
-	h.Stays = slices.DeleteFunc(slices.Clone(h.Stays), func(s Stay) bool { return !ours(s.Entry) })
-	return h
+	})
 }
 
 // Without returns the records without what ran on a host.
 func (h History) Without(host string) History {
-	ours := func(e trace.Entry) bool { return e.Host != host || e.Kind == trace.Fault }
-	h.Entries = slices.DeleteFunc(slices.Clone(h.Entries), func(e trace.Entry) bool { return !ours(e) })
-	h.Stays = slices.DeleteFunc(slices.Clone(h.Stays), func(s Stay) bool { return !ours(s.Entry) })
+	return h.only(func(e trace.Entry) bool { return e.Host != host || e.Kind == trace.Fault })
+}
+
+func (h History) only(of func(trace.Entry) bool) History {
+	h.Entries = slices.DeleteFunc(slices.Clone(h.Entries), func(e trace.Entry) bool { return !of(e) })
+	h.Stays = slices.DeleteFunc(slices.Clone(h.Stays), func(s Stay) bool { return !of(s.Entry) })
 	return h
 }
 
