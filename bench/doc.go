@@ -16,4 +16,7 @@
 // descendants; who waits for a disk then is unknown. The load average is reported, but
 // decides nothing: it is high after a build. With BENCH_FORCE=1 a busy machine is measured,
 // and the report says so.
+//
+// make soak watches for hours, on each store, that nothing grows while nothing happens, and
+// writes SOAK.md.
 package bench
