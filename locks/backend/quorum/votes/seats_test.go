@@ -72,7 +72,7 @@ func TestEndedTerm(t *testing.T) {
 	t.Parallel()
 	vs, a := voters(0, "1", "2", "3"), candidate(t, "a")
 	b, _ := candidate(t, "b").Ask(opened)
-	if vs[0].End(opened, 0) {
+	if vs[0].End(opened, 0) || vs[0].Ended() {
 		t.Error("a voter ends the term of nobody")
 	}
 	round(t, a, opened, vs...)
@@ -85,7 +85,7 @@ func TestEndedTerm(t *testing.T) {
 		at    clock.Instant
 		token uint64
 		want  bool
-	}{{opened, 2, false}, {opened, 0, false}, {e, 1, false}, {e - 1, 1, true}} {
+	}{{opened, 2, false}, {opened, 0, false}, {e, 1, false}, {e - 1, 1, true}, {e - 1, 1, false}} {
 		for _, v := range vs[:2] {
 			if got := v.End(c.at, c.token); got != c.want {
 				t.Errorf("token %d at %v: got %v", c.token, c.at, got)
@@ -206,6 +206,20 @@ func TestSeatsCount(t *testing.T) {
 	}
 	if o := round(t, c, opened, abstains, v, next); o != Open {
 		t.Errorf("one that abstains has voted: got outcome %v; want %v", o, Open)
+	}
+}
+
+// TestVoterCounts: a voter counts once in a round, in whichever seat it answers. In another round it
+// may have another seat.
+func TestVoterCounts(t *testing.T) {
+	t.Parallel()
+	c := candidate(t, "a")
+	here, there := NewVoter("1", 0, trio, opened, 0), NewVoter("1", 1, trio, opened, 0)
+	if o := round(t, c, opened, here, there); o != Open {
+		t.Errorf("in two seats: got outcome %v; want %v", o, Open)
+	}
+	if o := round(t, c, opened, there, NewVoter("2", 2, trio, opened, 0)); o != Won {
+		t.Errorf("in another seat than before: got outcome %v; want %v", o, Won)
 	}
 }
 
