@@ -25,7 +25,7 @@ HISTORY = $(CACHE)/repetitions
 RACE    := $(if $(shell command -v $$(go env CC) 2>/dev/null),-race)
 PLATFORMS = linux/arm64 darwin/amd64 darwin/arm64 freebsd/amd64
 
-.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults fault-mutants mutants packages servers lint vet cross bench soak fuzz snapshot goreleaser compressed clean
+.PHONY: help build bundle install generate test tests-raced tests-stores test-long faults fault-mutants mutants packages servers lint vet cross bench soak sizes fuzz snapshot goreleaser compressed clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -159,6 +159,9 @@ bench: build servers ## measure against flock(1) and etcdctl on a quiet machine;
 
 soak: build servers ## what is in use while nothing happens, for SOAK_MINUTES (120); writes bench/SOAK.md
 	SOAK_MINUTES=$${SOAK_MINUTES:-120} go test -tags bench,$(TAGS) -count 1 -timeout 0 -v -run TestSoak ./bench
+
+sizes: servers ## hand-overs among 10, 100 and 1,000 waiters of five stores; writes bench/SIZES.md
+	go test -tags bench,$(TAGS) -count 1 -timeout 60m -v -run TestSizes ./bench
 
 FUZZTIME ?= 30s
 fuzz: ## each fuzz target, for FUZZTIME (30s)

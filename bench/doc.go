@@ -18,5 +18,5 @@
 // and the report says so.
 //
 // make soak watches for hours, on each store, that nothing grows while nothing happens, and
-// writes SOAK.md.
+// writes SOAK.md. make sizes measures hand-overs among many waiters, and writes SIZES.md.
 package bench

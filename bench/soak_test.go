@@ -50,8 +50,8 @@ func TestSoak(t *testing.T) {
 	}
 	b.conditions = conditions.Begin()
 	var all []*soaked
-	for _, s := range append([]store{fileRecords(t)}, stores(t)...) {
-		all = append(all, b.soak(t, s))
+	for _, start := range append(storeKinds, fileRecords) {
+		all = append(all, b.soak(t, start(t)))
 	}
 	begun := time.Now()
 	next := func(at time.Duration) {
@@ -101,7 +101,7 @@ func (b *bench) soak(t *testing.T, s store) *soaked {
 }
 
 func (s *soaked) command(b *bench, lock string, job ...string) command {
-	return command{argv: append([]string{b.core, "-b", s.url, "-l", lock, "--"}, job...), env: []string{"TMPDIR=" + s.tmp}}
+	return command{argv: append([]string{b.core, "-b", s.url(s.addr), "-l", lock, "--"}, job...), env: []string{"TMPDIR=" + s.tmp}}
 }
 
 // turn lets the other lock change hands.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -31,23 +32,22 @@ import (
 // A store is a server that keeps locks.
 type store struct {
 	name    string
-	url     string
-	addr    string // "127.0.0.1:port"
+	url     func(addr string) string // with the server's address, or that of a proxy
+	addr    string                   // "127.0.0.1:port"
 	open    locks.Opener
 	records func() int // how many entries of ours it has
 }
 
-// stores starts a server of each kind that this measures, with room for many clients.
-func stores(t *testing.T) []store {
-	t.Helper()
-	return []store{etcdRecords(t), zkRecords(t), consulRecords(t), postgresRecords(t), kubernetesRecords(t)}
-}
+// storeKinds start a server each, with room for many clients.
+var storeKinds = []func(*testing.T) store{etcdRecords, zkRecords, consulRecords, postgresRecords, kubernetesRecords}
+
+func at(scheme string) func(string) string { return func(addr string) string { return scheme + addr } }
 
 func etcdRecords(t *testing.T) store {
 	s := etcdtest.Start(t, etcdtest.Options{})
 	client := s.Client()
 	t.Cleanup(func() { _ = client.Close() })
-	return store{"etcd", s.URL(), s.Addr(), etcd.Open, func() int {
+	return store{"etcd", at("etcd://"), s.Addr(), etcd.Open, func() int {
 		keys, err := client.Get(context.Background(), "", clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func zkRecords(t *testing.T) store {
 	s := zktest.Start(t, zktest.Options{})
 	client := s.Client()
 	t.Cleanup(client.Close)
-	return store{"zookeeper", s.URL(), s.Addr(), zookeeper.Open, func() int { return nodes(t, client, "/leaderrun") }}
+	return store{"zookeeper", at("zk://"), s.Addr(), zookeeper.Open, func() int { return nodes(t, client, "/leaderrun") }}
 }
 
 // nodes counts a node and those below it.
@@ -84,8 +84,8 @@ func nodes(t *testing.T, c *zk.Conn, path string) (n int) {
 }
 
 func consulRecords(t *testing.T) store {
-	s := consultest.Start(t, consultest.Options{})
-	return store{"consul", s.URL(), s.Addr(), consul.Open, func() int {
+	s := consultest.Start(t, consultest.Options{HCL: []string{`limits { http_max_conns_per_client = 20000 }`}})
+	return store{"consul", at("consul://"), s.Addr(), consul.Open, func() int {
 		var keys, sessions []any
 		for path, list := range map[string]*[]any{"/v1/kv/?recurse": &keys, "/v1/session/list": &sessions} {
 			if err := json.Unmarshal([]byte(s.Ask(http.MethodGet, path, "")), list); err != nil {
@@ -98,7 +98,7 @@ func consulRecords(t *testing.T) store {
 
 func postgresRecords(t *testing.T) store {
 	s := pgtest.Start(t, pgtest.Options{Settings: []string{"max_connections = 2500"}})
-	return store{"postgres", s.URL(), s.Addr(), postgres.Open, func() int {
+	return store{"postgres", func(addr string) string { return pgtest.URLOf(pgtest.User, addr) }, s.Addr(), postgres.Open, func() int {
 		n, err := strconv.Atoi(s.Exec("SELECT count(*) FROM leaderrun_locks")[0][0])
 		if err != nil {
 			t.Fatal(err)
@@ -110,15 +110,30 @@ func postgresRecords(t *testing.T) store {
 func kubernetesRecords(t *testing.T) store {
 	s := kubetest.Start(t)
 	namespace := s.Namespace()
-	return store{"kubernetes", s.URL(s.Addr(), namespace, kubetest.AsAdmin()).String(), s.Addr(), kubernetes.Open, func() int {
+	url := func(addr string) string { return s.URL(addr, namespace, kubetest.AsAdmin()).String() }
+	return store{"kubernetes", url, s.Addr(), kubernetes.Open, func() int {
 		return strings.Count(s.Do(http.MethodGet, kubetest.Leases(namespace), nil), `"uid"`)
 	}}
+}
+
+// handle opens one contender of a lock, in this process.
+func (s store) handle(t *testing.T, addr string, o locks.Options) locks.Lock {
+	t.Helper()
+	u, err := url.Parse(s.url(addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.open(t.Context(), u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // fileRecords is the backend that has no server.
 func fileRecords(t *testing.T) store {
 	dir := t.TempDir()
-	return store{name: "file", url: "file://" + dir, records: func() int { return entries(t, dir) }}
+	return store{name: "file", url: func(string) string { return "file://" + dir }, records: func() int { return entries(t, dir) }}
 }
 
 // entries counts what a directory has.
