@@ -175,7 +175,7 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	}
 	c.checkRecords(h)
 	o := oracle.Options{
-		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.keep, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
+		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.records, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
 	}
 	ours := h.Slot(0)
 	if c.plan.contender != nil {
@@ -198,7 +198,7 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 		return v
 	}
 	c.t.Error(v)
-	kept := filepath.Join(s.keep, c.cookie)
+	kept := filepath.Join(s.records, c.cookie)
 	if err := os.CopyFS(kept, os.DirFS(c.dir)); err != nil {
 		c.t.Error(err)
 	}

@@ -30,7 +30,9 @@ type suite struct {
 	seed    uint64
 	backend string         // the prefix of the names of cells
 	results string         // the file to write; "" for none
-	keep    string         // the directory for the records of violations
+	parts   string         // the directory for results of cells; "" for none
+	records string         // the directory for the records of violations
+	seeded  bool           // the seed was asked for
 	only    *regexp.Regexp // which faults are used
 	jobs    *regexp.Regexp // which manners of jobs are used
 
@@ -72,7 +74,7 @@ func TestFaults(t *testing.T) {
 			if s.wants(p) {
 				t.Run(p.name, func(t *testing.T) {
 					t.Parallel()
-					s.add(p, runCell(t, p, s))
+					s.cell(t, p)
 				})
 			}
 		}
@@ -101,10 +103,8 @@ func (s *suite) wants(p plan) bool {
 	return strings.HasPrefix(p.name, s.backend)
 }
 
-func (s *suite) add(p plan, v *oracle.Verdict) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := report.Row{Backend: p.backend, Mode: p.mode, Subject: report.Subject, Figures: v.Figures, Wrong: len(v.Wrong)}
+func (s *suite) row(p plan, v *oracle.Verdict) report.Row {
+	r := report.Row{Backend: p.backend, Mode: p.mode, Subject: report.Subject, Figures: v.Figures, Wrong: len(v.Wrong), Took: s.length, Seed: s.seed}
 	switch {
 	case p.contender != nil:
 		r.Mode += fmt.Sprintf(", which had %d jobs", v.Figures.Foreign)
@@ -113,6 +113,12 @@ func (s *suite) add(p plan, v *oracle.Verdict) {
 	case p.excludes != "":
 		r.Subject += ", excludes " + p.excludes
 	}
+	return r
+}
+
+func (s *suite) add(r report.Row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.rows = append(s.rows, r)
 }
 
@@ -126,7 +132,7 @@ func (s *suite) lack(what map[string]error) {
 // page returns the report.
 func (s *suite) page() (string, error) {
 	s.run.End()
-	h := report.Header{Run: s.run, Took: s.length, Seed: s.seed, TTL: ttl, Backends: known.Backends(), Lacks: s.lacks, Excluded: excluded}
+	h := report.Header{Run: s.run, Took: s.length, TTL: ttl, Backends: known.Backends(), Lacks: s.lacks, Excluded: excluded}
 	var b strings.Builder
 	err := report.Write(&b, h, s.rows)
 	return b.String(), err
@@ -134,8 +140,8 @@ func (s *suite) page() (string, error) {
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{run: conditions.Begin(), lacks: map[string]error{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS")}
-	s.keep = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
+	s := &suite{run: conditions.Begin(), lacks: map[string]error{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS"), parts: os.Getenv("FAULTS_PARTS")}
+	s.records = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
 	if tester.Long() {
 		s.length = longRun
 	}
@@ -151,7 +157,7 @@ func newSuite(t *testing.T) *suite {
 		if err != nil {
 			t.Fatalf("FAULTS_SEED=%s is not a number", text)
 		}
-		s.seed = seed
+		s.seed, s.seeded = seed, true
 	}
 	var err error
 	if s.only, err = regexp.Compile(os.Getenv("FAULTS_ONLY")); err != nil {

@@ -22,8 +22,7 @@ const Subject = "leaderrun"
 // A Header says how the results were obtained.
 type Header struct {
 	Run      conditions.Run
-	Took     time.Duration // the whole run; printed in minutes
-	Seed     uint64
+	Took     time.Duration // each history; printed in minutes
 	TTL      time.Duration
 	Backends []*backend.Info  // those that leaderrun knows
 	Lacks    map[string]error // faults for which the machine lacks something, and what that is
@@ -38,6 +37,11 @@ type Row struct {
 	Subject string // who contended: leaderrun, or a peer such as "etcdctl lock"
 	Figures oracle.Figures
 	Wrong   int // violations
+	// Took is for how long there were faults, and Seed that of their schedule. Pressure is the part
+	// of that time in which a process waited for a processor.
+	Took     time.Duration
+	Seed     uint64
+	Pressure float64
 }
 
 // Write writes the page. Rows of the same backend, mode and subject become one.
@@ -60,8 +64,8 @@ func (h Header) write(w io.Writer) {
 
 Written by %s; what is counted, and how, is in the documentation of package faults/oracle.
 
-%v- Run: %.0f minutes, seed %d, leases of %v
-`, "`make faults`", h.Run, h.Took.Minutes(), h.Seed, h.TTL)
+%v- Run: %.0f minutes each, leases of %v
+`, "`make faults`", h.Run, h.Took.Minutes(), h.TTL)
 	for _, what := range slices.Sorted(maps.Keys(h.Lacks)) {
 		fmt.Fprintf(w, "- Not tested here: %s: %s\n", what, strings.Join(strings.Fields(h.Lacks[what].Error()), " "))
 	}
@@ -75,10 +79,11 @@ func merge(rows []Row) (all []Row) {
 		i := slices.IndexFunc(all, same)
 		if i < 0 {
 			i = len(all)
-			all = append(all, Row{Backend: r.Backend, Mode: r.Mode, Subject: r.Subject})
+			all = append(all, Row{Backend: r.Backend, Mode: r.Mode, Subject: r.Subject, Seed: r.Seed, Pressure: r.Pressure})
 		}
 		all[i].Figures.Add(r.Figures)
 		all[i].Wrong += r.Wrong
+		all[i].Took += r.Took
 	}
 	slices.SortFunc(all, order)
 	return all

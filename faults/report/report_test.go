@@ -26,12 +26,12 @@ func millis(all ...int) (d []time.Duration) {
 // made returns fictional results; those of etcd are in two parts.
 func made() (Header, []Row) {
 	run := conditions.Run{Commit: "0123456789ab", Date: "2026-02-03", Machine: "a processor, 2 cores, 4 GiB; Linux 6.1.0; go1.26.8", Before: "0.10 0.20 0.30", After: "9.00 8.00 7.00"}
-	h := Header{Run: run, Took: 61*time.Minute + 20*time.Second, Seed: 7, TTL: 5 * time.Second,
+	h := Header{Run: run, Took: 61*time.Minute + 20*time.Second, TTL: 5 * time.Second,
 		Backends: []*backend.Info{{Scheme: "etcd", Folder: "etcd"}, {Scheme: "file", Folder: "file"}, {Scheme: "gossip", Folder: "gossip", ExcludesNobody: true}, {Scheme: "mysql", Folder: "mysql"}, {Scheme: "zk", Folder: "zookeeper"}},
 		Lacks:    map[string]error{"limit of tasks": errors.New("open cgroup.procs:\npermission denied"), "disk": errors.New("mount: operation not permitted")},
 		Excluded: "- A frozen machine: nobody can kill what does not run. This is what tokens are for.\n"}
 	return h, []Row{
-		{Backend: "zookeeper", Mode: "fair", Subject: Subject, Figures: oracle.Figures{Terms: 700, Faults: map[string]int{"blackhole": 20, "kill leaderrun": 4},
+		{Backend: "zookeeper", Mode: "fair", Subject: Subject, Took: time.Hour, Seed: 7, Pressure: 0.123, Figures: oracle.Figures{Terms: 700, Faults: map[string]int{"blackhole": 20, "kill leaderrun": 4},
 			Gap: oracle.Least{Of: 699, Value: 1234567}, Slack: oracle.Least{Of: 650, Value: 812345678}, HandOvers: millis(3, 4, 5)}},
 		{Backend: "etcd", Subject: "etcdctl lock", Wrong: 5, Figures: oracle.Figures{Terms: 400, Faults: map[string]int{"blackhole": 11}, Overlaps: 3, Orphans: 2,
 			Gap: oracle.Least{Of: 399, Value: -2 * time.Second}, Takeovers: millis(900)}},

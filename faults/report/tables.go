@@ -21,14 +21,14 @@ func writeResults(w io.Writer, rows []Row) {
 
 `)
 	row(w, "backend", "mode", "subject", "acquisitions", "faults", "overlaps", "margins exceeded", "orphans", "refused writes", "violations",
-		"least gap, ms", "least slack, s", "killed late: n, worst, ms", "after a thaw: n, longest, ms", "hand-over: n, p50 / p99 / max, ms", "takeover: n, p50 / p99 / max, s")
-	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 13))...)
+		"least gap, ms", "least slack, s", "killed late: n, worst, ms", "after a thaw: n, longest, ms", "hand-over: n, p50 / p99 / max, ms", "takeover: n, p50 / p99 / max, s", "minutes", "seed", "waited for a processor")
+	row(w, slices.Concat(slices.Repeat([]string{"---"}, 3), slices.Repeat([]string{"--:"}, 16))...)
 	for _, r := range rows {
 		f := r.Figures
 		row(w, r.Backend, r.Mode, r.Subject, fmt.Sprint(f.Terms), fmt.Sprint(total(f.Faults)),
 			fmt.Sprint(f.Overlaps), fmt.Sprint(f.Exceeded), fmt.Sprint(f.Orphans), fmt.Sprint(f.Refused), fmt.Sprint(r.Wrong),
 			known(f.Gap.Of, ms(f.Gap.Value)), known(f.Slack.Of, seconds(f.Slack.Value)),
-			most(f.Late), most(f.Thawed), spread(f.HandOvers, ms), spread(f.Takeovers, seconds))
+			most(f.Late), most(f.Thawed), spread(f.HandOvers, ms), spread(f.Takeovers, seconds), fmt.Sprintf("%.0f", r.Took.Minutes()), fmt.Sprint(r.Seed), fmt.Sprintf("%.0f %%", 100*r.Pressure))
 	}
 	fmt.Fprintf(w, `
 A margin is exceeded if two terms overlap although both killers of the first did all they could:
@@ -42,7 +42,8 @@ ends meanwhile, "after a thaw" is for how long the job was there when the machin
 and the register refuses what it writes after the next term's first write. A hand-over follows
 a job that ended by itself, without any fault meanwhile; a takeover follows a term that ended
 otherwise, or whose host or server was at fault. Both count from the end of the server's and the
-network's faults, if these had ended by then.
+network's faults, if these had ended by then. The last column is the part of the time in which
+any process of the machine waited for a processor.
 `)
 }
 

@@ -1,0 +1,88 @@
+package faults
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/leaderrun/leaderrun/faults/report"
+	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
+)
+
+// A part is the result of one cell. It is kept, so that a run that was interrupted can be continued.
+type part struct {
+	report.Row
+	Commit string
+	Failed bool // a run that is continued fails as well
+}
+
+func (s *suite) partFile(p plan) string { return filepath.Join(s.parts, p.name+".json") }
+
+// keeps reports whether parts are kept: those of all faults and jobs, of a known source.
+func (s *suite) keeps() bool {
+	return s.parts != "" && s.only.String() == "" && s.jobs.String() == "" && !strings.Contains(s.run.Commit, " ")
+}
+
+// kept returns the result of a cell if it was run for as long, of the same source, with the
+// seed that was asked for, if one was.
+func (s *suite) kept(t *testing.T, p plan) (k part, ok bool) {
+	if !s.keeps() {
+		return k, false
+	}
+	text, err := os.ReadFile(s.partFile(p))
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+	return k, err == nil && k.Commit == s.run.Commit && k.Took == s.length && (!s.seeded || k.Seed == s.seed)
+}
+
+func (s *suite) keep(t *testing.T, p plan, r report.Row) {
+	if !s.keeps() {
+		return
+	}
+	text, err := json.Marshal(part{r, s.run.Commit, t.Failed()})
+	if err == nil {
+		err = os.MkdirAll(s.parts, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(s.partFile(p), text, 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// cell runs a cell, unless its result was kept.
+func (s *suite) cell(t *testing.T, p plan) {
+	if k, ok := s.kept(t, p); ok {
+		t.Logf("from %s", s.partFile(p))
+		if k.Failed {
+			t.Errorf("it has failed: see its output; without %s it is run again", s.partFile(p))
+		}
+		s.add(k.Row)
+		return
+	}
+	waits := watchProcessors()
+	v := runCell(t, p, s)
+	r := s.row(p, v)
+	r.Pressure = waits()
+	s.keep(t, p, r)
+	s.add(r)
+}
+
+// watchProcessors returns how to learn for which part of the time, from now on, any process waited for a
+// processor.
+func watchProcessors() (part func() float64) {
+	begun := time.Now()
+	before, _ := trial.Waited()
+	return func() float64 {
+		after, _ := trial.Waited()
+		return float64(after-before) / float64(time.Since(begun))
+	}
+}
