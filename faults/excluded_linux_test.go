@@ -22,11 +22,12 @@ const excluded = `
 - **Packets duplicated or reordered**: the kernel here cannot make them. TCP hides both.
   For the messages of quorum, over UDP, they are in the deterministic tier
   (locks/backend/quorum/votes). Requests are duplicated on gcs and spanner.
-- **Wall clocks and clock rates** are changed only for the servers of postgres and mysql,
-  whose dates say how old a lease is: they are slewed by a twelfth, and set 20 s forward. If
-  the holder cannot renew meanwhile, a date that is set forward may end its lease early (see
-  docs/safety.md); so that is left to the histories in mode strict, and in the others a date
-  is set forward while no fault hits a host. Other clocks are in the deterministic tier
+- **Wall clocks and clock rates** are changed only where dates say how old a lease is: those of
+  the servers of postgres and mysql are slewed by a twelfth, and set 20 s forward, and a proxy
+  rewrites the dates of gcs by 20 s in both directions. If the holder cannot renew meanwhile, a
+  later date may end its lease early (see docs/safety.md); so that is left to the histories in
+  mode strict, and in the others a date is changed while no fault hits a host. The leases of
+  azblob, consul, etcd, kubernetes and zookeeper do not depend on dates. Other clocks are in the deterministic tier
   (TestElections in runner/guard and in locks/backend/quorum/votes), with suspends. The boot
   clocks of the hosts of quorum and gossip are set days apart.
 - **Answers of a balancer** (503) are made over HTTP/1.1 only. With etcd and spanner, its

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
 )
@@ -37,6 +38,7 @@ func gcsFaults(s *gcstest.Server, strict bool) []fault {
 		gcsAnswers(s, "requests duplicated", 50, gcstest.Fault{Twice: true}),
 		gcsAnswers(s, "answers lost", 50, gcstest.Fault{LoseReply: true}),
 		gcsAnswers(s, "requests lost", 50, gcstest.Fault{Drop: true}),
+		gcsDates(s, "dates 20 s ahead", 20*time.Second, strict), gcsDates(s, "dates 20 s behind", -20*time.Second, strict),
 	}
 	if strict {
 		all = append(all, gcsOperator(s)...)
@@ -56,6 +58,23 @@ func gcsAnswers(s *gcstest.Server, name string, share int, f gcstest.Fault) faul
 				return f
 			}
 			return gcstest.Fault{}
+		})
+		n.pass()
+		s.Fault(nil)
+		return true
+	}}
+}
+
+// gcsDates makes a proxy rewrite the dates of answers. Without strict takeover a lease may then end
+// early if its holder is silent, too: see docs/safety.md. So nothing keeps it from renewing.
+func gcsDates(s *gcstest.Server, name string, by time.Duration, strict bool) fault {
+	return fault{name, func(n *nemesis, _ *machine) bool {
+		if !strict {
+			n.c.calm.Lock()
+			defer n.c.calm.Unlock()
+		}
+		s.Fault(func(gcstest.Request) gcstest.Fault {
+			return gcstest.Fault{Header: func(h http.Header) { h.Set("Date", time.Now().Add(by).UTC().Format(http.TimeFormat)) }}
 		})
 		n.pass()
 		s.Fault(nil)
