@@ -43,7 +43,8 @@ const excluded = `
   each host is cut off from one or all, with consul from the only one that it names; the
   links between members are not cut. The hosts of quorum and gossip are their members, and are cut off
   from each other.
-- **A failover to a replica**: postgres and mysql are one server each.
+- **A failover to a replica**: postgres and mysql are one server each. A pooler of postgres leads to
+  a standby for a while, which refuses every write.
 - **azblob, gcs and spanner are emulators** that enforce all preconditions. They keep their
   data in memory, or lose it unless they end in order: so they are frozen and restarted, but
   not killed. The answers that gcs and spanner invent follow the services' documentation.

@@ -13,7 +13,26 @@ const postgresUser = "runner"
 const postgresRuns = " FROM pg_stat_activity WHERE usename = '" + postgresUser + "'"
 
 func postgresStore(t *testing.T, p plan) *store {
+	return postgresOn(pgtest.Start(t, pgtest.Options{}), p)
+}
+
+// postgresPooled is a server behind a pooler that leads to a standby for a while, as it may during
+// a switch of roles.
+func postgresPooled(t *testing.T, p plan) *store {
 	s := pgtest.Start(t, pgtest.Options{})
+	all := postgresOn(s, p)
+	standby, pooler := s.Standby(), pgtest.StartPooler(t, s, postgresUser, "transaction")
+	all.servers = []string{pooler.Addr()}
+	all.faults = append(all.faults, fault{"pooler leads to a standby", func(n *nemesis, _ *machine) bool {
+		pooler.Switch(standby)
+		n.pass()
+		pooler.Switch(s)
+		return true
+	}})
+	return all
+}
+
+func postgresOn(s *pgtest.Server, p plan) *store {
 	s.Exec("CREATE ROLE "+postgresUser+" LOGIN", "GRANT CREATE ON SCHEMA public TO "+postgresUser)
 	reload := "SELECT pg_reload_conf()"
 	end := "SELECT pg_terminate_backend(pid)" + postgresRuns

@@ -66,6 +66,7 @@ func plans() []plan {
 		{name: "mysql-strict", backend: "mysql", mode: "strict", store: mysqlStore, strict: true},
 		{name: "postgres", backend: "postgres", store: postgresStore},
 		{name: "postgres-slots", backend: "postgres", mode: "two slots", store: postgresStore, slots: 2},
+		{name: "postgres-pooler", backend: "postgres", mode: "behind a pooler", store: postgresPooled},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
 		{name: "spanner", backend: "spanner", store: spannerStore},
 		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},

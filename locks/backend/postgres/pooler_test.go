@@ -1,11 +1,6 @@
 package postgres
 
 import (
-	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,40 +12,12 @@ import (
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
 )
 
-// pooler starts a PgBouncer in front of a server, and returns its address.
-func pooler(t *testing.T, server *pgtest.Server, mode string) string {
-	t.Helper()
-	path, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		realserver.Missing(t, "there is no pgbouncer; Debian has it in pgbouncer")
-	}
-	dir, port := realserver.DataDir(t), realserver.FreePort(t)
-	host, serverPort, _ := strings.Cut(server.Addr(), ":")
-	config := fmt.Sprintf("[databases]\npostgres = user=%s host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\n"+
-		"unix_socket_dir =\nauth_type = any\npool_mode = %s\ndefault_pool_size = 2\n", pgtest.User, host, serverPort, port, mode)
-	file := filepath.Join(dir, "ini")
-	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p := &realserver.Process{TB: t, Path: path, Args: []string{file}, Env: []string{"PATH=/usr/bin:/bin"}, LogFile: filepath.Join(dir, "log"), Nobody: true}
-	p.Start()
-	addr := fmt.Sprintf("127.0.0.1:%d", port)
-	p.WaitReady(func() bool {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			return false
-		}
-		return c.Close() == nil
-	})
-	return addr
-}
-
 // TestPooler checks that everything except notifications works through a pooler that lends
 // its connections for single transactions, and that the store notices the pooler.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t, pgtest.Options{})
-	addr := pooler(t, server, "transaction")
+	addr := pgtest.StartPooler(t, server, pgtest.User, "transaction").Addr()
 	var stores []*store
 	for range 4 { // more than the pooler has connections
 		stores = append(stores, openStore(t, strings.Replace(server.URL(), server.Addr(), addr, 1)))
