@@ -11,7 +11,7 @@ import (
 const consulKey = "/v1/kv/leaderrun/" + lockName
 
 func consulSingle(t *testing.T, p plan) *store {
-	return consulStore(consultest.Cluster{consultest.Start(t, consultest.Options{})}, p)
+	return consulStore(consultest.Cluster{consultest.Start(t, consultest.Options{})}, nil, p)
 }
 
 // consulCompat is a server whose locks are those of consul lock.
@@ -22,17 +22,19 @@ func consulCompat(t *testing.T, p plan) *store {
 }
 
 func consulCluster(t *testing.T, p plan) *store {
-	return consulStore(consultest.StartCluster(t, 3, consultest.Options{}), p)
+	l := newLinks(t, 3)
+	return consulStore(consultest.StartCluster(t, 3, consultest.Options{Places: l.places()}), l, p)
 }
 
 // consulStore is a server, or several, of which all runs name the first.
-func consulStore(c consultest.Cluster, p plan) *store {
+func consulStore(c consultest.Cluster, l links, p plan) *store {
 	s := &store{servers: []string{c[0].Addr()}, http: true, env: func(addrs []string) []string { return backend("consul", addrs, "") }}
 	for _, server := range c {
 		s.faults = append(s.faults, serverFaults(server)...)
 	}
 	if len(c) > 1 {
 		s.faults = append(s.faults, leaderFaults(c.Leader)...)
+		s.faults = append(s.faults, linkFaults(l, c, c.Leader)...)
 	}
 	if p.strict {
 		s.faults = append(s.faults,

@@ -17,7 +17,7 @@ const (
 )
 
 // etcdStore is a cluster, or one server. A cluster requires authentication.
-func etcdStore(t *testing.T, c etcdtest.Cluster, p plan) *store {
+func etcdStore(t *testing.T, c etcdtest.Cluster, l links, p plan) *store {
 	s := &store{}
 	for _, member := range c {
 		s.servers = append(s.servers, member.Addr())
@@ -29,6 +29,7 @@ func etcdStore(t *testing.T, c etcdtest.Cluster, p plan) *store {
 		credentials = etcdUser + ":secret@"
 		s.faults = append(s.faults, etcdWithdrawal(c))
 		s.faults = append(s.faults, leaderFaults(c.Leader)...)
+		s.faults = append(s.faults, linkFaults(l, c, c.Leader)...)
 	}
 	if p.strict {
 		client := c[0].Client

@@ -39,10 +39,9 @@ const excluded = `
   disk is full. With file, a full lock directory matters only to a lock's first holder.
 - **Out of memory**: the kernel sends SIGKILL to a process of its choice; the suite does
   so to each of them in turn.
-- **A member cut off from its cluster**: members are killed, stopped and frozen, and
-  each host is cut off from one or all, with consul from the only one that it names; the
-  links between members are not cut. The hosts of quorum and gossip are their members, and are cut off
-  from each other.
+- **A cluster in two halves** that each have hosts: one member of three is cut off from the
+  others, mostly the leader, and the hosts still reach all of them. With consul they name
+  only one. The hosts of quorum and gossip are their members, and are cut off from each other.
 - **A failover to a replica**: postgres and mysql are one server each. A pooler of postgres leads to
   a standby for a while, which refuses every write.
 - **azblob, gcs and spanner are emulators** that enforce all preconditions. They keep their

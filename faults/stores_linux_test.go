@@ -79,7 +79,7 @@ func plans() []plan {
 
 // A store is where a cell's lock is kept.
 type store struct {
-	servers []string                      // "127.0.0.1:port"; empty if there are none
+	servers []string                      // "address:port"; empty if there are none
 	env     func(addrs []string) []string // names the store, with the servers at these addresses
 	faults  []fault                       // faults of the store
 	http    bool                          // the servers speak HTTP/1.1
@@ -99,19 +99,21 @@ func fileStore(t *testing.T, _ plan) *store {
 }
 
 func etcdSingle(t *testing.T, p plan) *store {
-	return etcdStore(t, etcdtest.Cluster{etcdtest.Start(t, etcdtest.Options{})}, p)
+	return etcdStore(t, etcdtest.Cluster{etcdtest.Start(t, etcdtest.Options{})}, nil, p)
 }
 
 func etcdCluster(t *testing.T, p plan) *store {
-	return etcdStore(t, etcdtest.StartCluster(t, 3, etcdtest.Options{Args: []string{"--bcrypt-cost=4"}}), p)
+	l := newLinks(t, 3)
+	return etcdStore(t, etcdtest.StartCluster(t, 3, etcdtest.Options{Args: []string{"--bcrypt-cost=4"}, Places: l.places()}), l, p)
 }
 
 func zkSingle(t *testing.T, p plan) *store {
-	return zkStore(zktest.Ensemble{zktest.Start(t, zktest.Options{})}, p)
+	return zkStore(zktest.Ensemble{zktest.Start(t, zktest.Options{})}, nil, p)
 }
 
 func zkEnsemble(t *testing.T, p plan) *store {
-	return zkStore(zktest.StartEnsemble(t, 3, zktest.Options{}), p)
+	l := newLinks(t, 3)
+	return zkStore(zktest.StartEnsemble(t, 3, zktest.Options{Places: l.places()}), l, p)
 }
 
 func gcsStore(t *testing.T, p plan) *store {

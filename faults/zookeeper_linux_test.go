@@ -10,7 +10,7 @@ import (
 
 const zkRoot = "/faults"
 
-func zkStore(e zktest.Ensemble, p plan) *store {
+func zkStore(e zktest.Ensemble, l links, p plan) *store {
 	s := &store{}
 	for _, member := range e {
 		s.servers = append(s.servers, member.Addr())
@@ -18,6 +18,7 @@ func zkStore(e zktest.Ensemble, p plan) *store {
 	}
 	if len(e) > 1 {
 		s.faults = append(s.faults, leaderFaults(e.Leader)...)
+		s.faults = append(s.faults, linkFaults(l, e, e.Leader)...)
 	}
 	if p.strict {
 		s.faults = append(s.faults, zkOperator(e[0])...)

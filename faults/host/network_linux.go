@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // A network is a namespace and the veth pair that leads into it. In the namespace
@@ -112,6 +114,13 @@ func (n *network) connect() error {
 			n.neighbour(n.us, "eth0", ourMAC),
 		)
 	})
+}
+
+// Place is where a server runs in the host's network.
+func (h *Host) Place() realserver.Place {
+	tid := 0
+	_ = h.thread.do(func() error { tid = unix.Gettid(); return nil })
+	return realserver.Place{IP: h.Address(), Enter: []string{"nsenter", fmt.Sprintf("--net=/proc/%d/task/%d/ns/net", os.Getpid(), tid), "--"}}
 }
 
 // route makes other hosts reachable by way of this machine. What they send passes both pairs,

@@ -4,6 +4,7 @@
 package realserver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -28,7 +30,8 @@ type Process struct {
 	Path    string
 	Args    []string
 	Env     []string // the whole environment
-	LogFile string   // the server's output is appended here
+	Place   Place
+	LogFile string // the server's output is appended here
 	// Nobody makes the server run as the user nobody if we are root: PostgreSQL refuses
 	// to run as root. The files that it reads and writes must belong to that user: see
 	// Yield.
@@ -42,6 +45,20 @@ type Process struct {
 	reported bool          // the end of the log was shown
 }
 
+// A Place is the network in which a server runs. The zero Place is this machine's own.
+type Place struct {
+	IP    string   // its address; "" is 127.0.0.1
+	Enter []string // the words before those of a command that runs there
+}
+
+// Addr returns the address of a port.
+func (p Place) Addr(port int) string {
+	return net.JoinHostPort(p.Host(), strconv.Itoa(port))
+}
+
+// Host returns the address without a port.
+func (p Place) Host() string { return cmp.Or(p.IP, "127.0.0.1") }
+
 // Start starts the process. It keeps the starting thread alive, because Linux ties the
 // death signal to that thread (golang/go#27505).
 func (p *Process) Start() {
@@ -51,7 +68,8 @@ func (p *Process) Start() {
 		p.TB.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(p.Path, p.Args...)
+	words := slices.Concat(p.Place.Enter, []string{p.Path}, p.Args)
+	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = filepath.Dir(p.LogFile) // Java does not run in a directory whose name it cannot decode
 	cmd.Env = p.Env
 	cmd.Stdout, cmd.Stderr = log, log

@@ -19,6 +19,8 @@ type Options struct {
 	HCL   []string // further parts of its configuration
 	HTTPS bool     // it serves HTTPS, and not HTTP
 	Token string   // the initial management token, which Ask uses; it also turns ACLs on
+	// Places are where the servers run, one for each; nil: on loopback.
+	Places []realserver.Place
 }
 
 // A Server keeps its data over a restart. Its methods fail the test if they fail, and are
@@ -57,10 +59,14 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 		all[i] = &Server{Node: fmt.Sprintf("n%d", i+1), tb: tb, o: o, http: realserver.FreePort(tb), serf: realserver.FreePort(tb)}
 	}
 	for i, s := range all {
+		place := realserver.Place{}
+		if o.Places != nil {
+			place = o.Places[i]
+		}
 		dir := realserver.DataDir(tb)
 		args := []string{
 			"agent", "-server", fmt.Sprint("-bootstrap-expect=", n), "-node", s.Node, "-data-dir", filepath.Join(dir, "data"),
-			"-bind", "127.0.0.1", "-client", "127.0.0.1", "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
+			"-bind", place.Host(), "-client", place.Host(), "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
 			"-serf-lan-port", fmt.Sprint(s.serf), "-serf-wan-port", "-1", "-server-port", fmt.Sprint(realserver.FreePort(tb)),
 			"-log-level", "warn",
 			"-hcl", `session_ttl_min = "1s"`, "-hcl", `performance { raft_multiplier = 1 }`, "-hcl", `disable_update_check = true`, "-hcl", `limits { http_max_conns_per_client = 2000 }`,
@@ -77,9 +83,9 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 			args = append(args, "-hcl", hcl)
 		}
 		if i > 0 {
-			args = append(args, "-retry-join", fmt.Sprint("127.0.0.1:", all[0].serf), "-retry-interval", "1s")
+			args = append(args, "-retry-join", all[0].Place.Addr(all[0].serf), "-retry-interval", "1s")
 		}
-		s.Process = &realserver.Process{TB: tb, Path: bin, Args: args, Env: []string{"HOME=" + dir}, LogFile: filepath.Join(dir, "log")}
+		s.Process = &realserver.Process{TB: tb, Path: bin, Args: args, Place: place, Env: []string{"HOME=" + dir}, LogFile: filepath.Join(dir, "log")}
 		s.Process.Start()
 	}
 	for _, s := range all {
@@ -88,8 +94,8 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 	return all
 }
 
-// Addr returns the address of the HTTP API, "127.0.0.1:port".
-func (s *Server) Addr() string { return fmt.Sprint("127.0.0.1:", s.http) }
+// Addr returns the address of the HTTP API, "127.0.0.1:port" on loopback.
+func (s *Server) Addr() string { return s.Place.Addr(s.http) }
 
 // URL returns the address as a leaderrun backend, without a prefix.
 func (s *Server) URL() string { return "consul://" + s.Addr() }

@@ -39,6 +39,8 @@ type Options struct {
 	// Slow keeps etcd's own election timeout and fsync. The shortest lease is
 	// then 2 s, and 1 s otherwise.
 	Slow bool
+	// Places are where the members run, one for each; nil: on loopback.
+	Places []realserver.Place
 }
 
 // TLS names the files of a server that speaks TLS.
@@ -73,13 +75,17 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 }
 
 func newServer(tb testing.TB, i int, o Options) *Server {
-	return &Server{tb: tb, o: o, name: fmt.Sprintf("m%d", i), dir: tb.TempDir(),
+	place := realserver.Place{}
+	if o.Places != nil {
+		place = o.Places[i-1]
+	}
+	return &Server{tb: tb, o: o, name: fmt.Sprintf("m%d", i), dir: tb.TempDir(), place: place,
 		client: realserver.FreePort(tb), peer: realserver.FreePort(tb), metrics: realserver.FreePort(tb)}
 }
 
 func (s *Server) launch(bin string, args []string) {
 	s.process = &realserver.Process{
-		TB: s.tb, Path: bin, Args: args, LogFile: filepath.Join(s.dir, "log"),
+		TB: s.tb, Path: bin, Args: args, Place: s.place, LogFile: filepath.Join(s.dir, "log"),
 		Env: []string{"HOME=" + s.dir}, // without our ETCD_…
 	}
 	s.process.Start()

@@ -1,7 +1,6 @@
 package etcdtest
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -20,6 +19,7 @@ type Server struct {
 	o       Options
 	name    string
 	dir     string
+	place   realserver.Place
 	client  int // the ports
 	peer    int
 	metrics int
@@ -28,8 +28,8 @@ type Server struct {
 // readyTimeout bounds the start of a server on a busy machine.
 const readyTimeout = realserver.Ready
 
-// Addr returns the address for clients, "127.0.0.1:port".
-func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
+// Addr returns the address for clients, "127.0.0.1:port" on loopback.
+func (s *Server) Addr() string { return s.place.Addr(s.client) }
 
 // Endpoint returns the address as a URL, for etcdctl.
 func (s *Server) Endpoint() string { return s.scheme() + "://" + s.Addr() }
@@ -109,8 +109,8 @@ func (s *Server) scheme() string {
 	return "http"
 }
 
-func (s *Server) peerURL() string    { return fmt.Sprintf("http://127.0.0.1:%d", s.peer) }
-func (s *Server) metricsURL() string { return fmt.Sprintf("http://127.0.0.1:%d", s.metrics) }
+func (s *Server) peerURL() string    { return "http://" + s.place.Addr(s.peer) }
+func (s *Server) metricsURL() string { return "http://" + s.place.Addr(s.metrics) }
 
 func (s *Server) arguments(initial string, members int) []string {
 	args := []string{

@@ -27,6 +27,8 @@ type Options struct {
 	TLS     *TLS     // nil: plain TCP
 	Config  []string // further lines of zoo.cfg
 	Java    []string // further arguments of java
+	// Places are where the members run, one for each; nil: on loopback.
+	Places []realserver.Place
 }
 
 // TLS names the files of a server that speaks TLS.
@@ -75,7 +77,7 @@ func StartEnsemble(tb testing.TB, n int, o Options) Ensemble {
 		s.Process.Start()
 	}
 	for _, s := range e {
-		s.WaitReady(s.serves)
+		s.WaitReady()
 	}
 	return e
 }
@@ -86,7 +88,7 @@ func StartMinority(tb testing.TB, o Options) Ensemble {
 	tb.Helper()
 	e := prepare(tb, 3, o)
 	e[0].Process.Start()
-	e[0].WaitReady(func() bool { return e[0].Ask("srvr") != "" })
+	e[0].Process.WaitReady(func() bool { return e[0].Ask("srvr") != "" })
 	return e
 }
 
@@ -98,6 +100,9 @@ func prepare(tb testing.TB, n int, o Options) Ensemble {
 		e[i] = &Server{o: o, dir: tb.TempDir(), id: i + 1,
 			client: realserver.FreePort(tb), quorum: realserver.FreePort(tb), vote: realserver.FreePort(tb)}
 		e[i].Process = &realserver.Process{TB: tb, Path: java, LogFile: filepath.Join(e[i].dir, "log"), Env: []string{"HOME=" + e[i].dir}}
+		if o.Places != nil {
+			e[i].Place = o.Places[i]
+		}
 	}
 	for _, s := range e {
 		s.configure(jars, e)
@@ -106,8 +111,8 @@ func prepare(tb testing.TB, n int, o Options) Ensemble {
 	return e
 }
 
-// Addr returns the address for clients, "127.0.0.1:port".
-func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.client) }
+// Addr returns the address for clients, "127.0.0.1:port" on loopback.
+func (s *Server) Addr() string { return s.Place.Addr(s.client) }
 
 // URL returns the address as a leaderrun backend, without a chroot.
 func (s *Server) URL() string { return "zk://" + s.Addr() }
@@ -118,7 +123,13 @@ func (s *Server) Start() {
 	s.TB.Helper()
 	s.install()
 	s.Process.Start()
-	s.WaitReady(s.serves)
+	s.WaitReady()
+}
+
+// WaitReady waits until the server serves: an ensemble's member leads or follows.
+func (s *Server) WaitReady() {
+	s.TB.Helper()
+	s.Process.WaitReady(s.serves)
 }
 
 // URL returns the members' addresses as a leaderrun backend, without a chroot.
@@ -190,7 +201,7 @@ func (s *Server) configure(jars string, e Ensemble) {
 	}
 	port := fmt.Sprintf("clientPort=%d", s.client)
 	lines := []string{
-		"dataDir=" + s.dir, "clientPortAddress=127.0.0.1", "admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0",
+		"dataDir=" + s.dir, "clientPortAddress=" + s.Place.Host(), "admin.enableServer=false", "4lw.commands.whitelist=*", "maxClientCnxns=0",
 		fmt.Sprintf("tickTime=%d", tick.Milliseconds()), fmt.Sprintf("maxSessionTimeout=%d", largest.Milliseconds()),
 		"initLimit=50", "syncLimit=10",
 	}
@@ -202,7 +213,7 @@ func (s *Server) configure(jars string, e Ensemble) {
 	lines = append(lines, port)
 	if len(e) > 1 {
 		for _, m := range e {
-			lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", m.id, m.quorum, m.vote))
+			lines = append(lines, fmt.Sprintf("server.%d=%s:%d:%d", m.id, m.Place.Host(), m.quorum, m.vote))
 		}
 	}
 	s.write("zoo.cfg", strings.Join(append(lines, s.o.Config...), "\n")+"\n")
