@@ -18,7 +18,7 @@ const (
 
 // etcdStore is a cluster, or one server. A cluster requires authentication.
 func etcdStore(t *testing.T, c etcdtest.Cluster, l links, p plan) *store {
-	s := &store{}
+	s := &store{several: true}
 	for _, member := range c {
 		s.servers = append(s.servers, member.Addr())
 		s.faults = append(s.faults, serverFaults(member)...)

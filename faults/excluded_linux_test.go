@@ -42,6 +42,9 @@ const excluded = `
 - **A cluster in two halves** that each have hosts: one member of three is cut off from the
   others, mostly the leader, and the hosts still reach all of them. With consul they name
   only one. The hosts of quorum and gossip are their members, and are cut off from each other.
+- **A dead first address** is the first of two that a host names: with etcd, ZooKeeper,
+  postgres and mysql, on all hosts but the first. No host names a server by a name that has
+  several addresses.
 - **A failover to a replica**: postgres and mysql are one server each. A pooler of postgres leads to
   a standby for a while, which refuses every write.
 - **azblob, gcs and spanner are emulators** that enforce all preconditions. They keep their

@@ -26,6 +26,9 @@ func cutFaults(c *cell) (all []fault) {
 	if c.hosts[0].Network() == host.Namespace {
 		all = append(all, packetFaults()...)
 	}
+	if c.hosts[1].aliased() {
+		all = append(all, fault{"first address dead", loseAlias})
+	}
 	if len(c.store.servers) > 1 {
 		all = append(all, fault{"one server cut off", cutOne})
 	}
@@ -140,6 +143,17 @@ func (m *machine) each(f func(*faultproxy.Proxy)) {
 	for _, s := range m.c.store.servers {
 		f(m.Proxy(s))
 	}
+}
+
+// loseAlias makes the first address that a host names a black hole. The others lead to servers.
+func loseAlias(n *nemesis, m *machine) bool {
+	if !m.aliased() {
+		return false
+	}
+	m.LoseAlias()
+	n.pass()
+	m.Heal()
+	return true
 }
 
 func cutOne(n *nemesis, m *machine) bool {

@@ -258,9 +258,15 @@ func (m *machine) service() []string {
 	return []string{"--rejoin", "--on-elected", hook, "--on-resign", hook, "--health", "true", "--health-interval", "0.5"}
 }
 
+// aliased reports whether the host names the first server twice: all but one do, if they can.
+func (m *machine) aliased() bool { return m.c.store.several && m.name != "0" && m.Alias() != "" }
+
 // addresses returns where the host reaches the store.
 func (m *machine) addresses() []string {
 	addrs := m.Addrs()
+	if m.aliased() {
+		addrs = append([]string{m.Alias()}, addrs...)
+	}
 	if m.c.store.members {
 		for _, other := range m.c.hosts {
 			addrs = append(addrs, other.Address())

@@ -33,7 +33,7 @@ func mysqlStore(t *testing.T, p plan) *store {
 			mysqlOperator(s, "table dropped", "DROP TABLE leaderrun_locks; SELECT 1"))
 	}
 	return &store{
-		servers: []string{s.Addr()}, faults: all,
+		servers: []string{s.Addr()}, faults: all, several: true,
 		env: func(addrs []string) []string {
 			return []string{"LEADERRUN_BACKEND=" + mysqltest.URLOf(mysqlUser, addrs...)}
 		},

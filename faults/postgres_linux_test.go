@@ -59,7 +59,7 @@ func postgresOn(s *pgtest.Server, p plan) *store {
 			postgresOperator(s, "table dropped", "DROP TABLE leaderrun_locks; SELECT true"))
 	}
 	return &store{
-		servers: []string{s.Addr()}, faults: all,
+		servers: []string{s.Addr()}, faults: all, several: true,
 		env: func(addrs []string) []string {
 			return []string{"LEADERRUN_BACKEND=" + pgtest.URLOf(postgresUser, addrs...)}
 		},

@@ -83,6 +83,7 @@ type store struct {
 	env     func(addrs []string) []string // names the store, with the servers at these addresses
 	faults  []fault                       // faults of the store
 	http    bool                          // the servers speak HTTP/1.1
+	several bool                          // a run may name several addresses of one server
 	members bool                          // the hosts are the servers, of each other
 	begin   func(*cell)                   // starts what runs on the hosts themselves; may be nil
 }

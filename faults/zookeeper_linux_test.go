@@ -11,7 +11,7 @@ import (
 const zkRoot = "/faults"
 
 func zkStore(e zktest.Ensemble, l links, p plan) *store {
-	s := &store{}
+	s := &store{several: true}
 	for _, member := range e {
 		s.servers = append(s.servers, member.Addr())
 		s.faults = append(s.faults, serverFaults(member)...)

@@ -77,6 +77,17 @@ func (h *Host) BlackholeReplies() {
 	h.each((*faultproxy.Proxy).CutReplies)
 }
 
+// Alias is another address of the first server, or "" if the host has no network. It leads
+// to that server's proxy.
+func (h *Host) Alias() string { return h.alias }
+
+// LoseAlias silently loses what the host sends to Alias, until Heal.
+func (h *Host) LoseAlias() {
+	h.tb.Helper()
+	n := h.network
+	h.check(h.thread.do(func() error { return ip(n.neighbour(n.alias, "eth0", nowhere)) }))
+}
+
 // Address is where other hosts reach this one, or "" if it has no network.
 func (h *Host) Address() string {
 	if h.network == nil {

@@ -42,6 +42,7 @@ type Host struct {
 
 	servers []string // in the order of Options
 	proxies map[string]*faultproxy.Proxy
+	alias   string // leads to the first server
 
 	mu      sync.Mutex
 	started []Process          // by Cmd.Start
@@ -93,6 +94,9 @@ func newHost(tb testing.TB, o Options) *Host {
 	ip := h.gateway()
 	for _, s := range o.Servers {
 		h.proxies[s] = faultproxy.NewAt(tb, ip, 0, s)
+	}
+	if h.network != nil && len(o.Servers) > 0 {
+		h.alias = faultproxy.NewAt(tb, h.network.alias.AsSlice(), 0, h.Addr(o.Servers[0])).Addr()
 	}
 	tb.Cleanup(h.end) // before all else that ends
 	return h

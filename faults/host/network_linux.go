@@ -24,6 +24,7 @@ type network struct {
 	thread   *thread // in the namespace
 	link     string  // the end outside
 	us, host netip.Addr
+	alias    netip.Addr // another one of ours
 }
 
 // The hardware addresses of the two ends of every pair, and one that nobody has. Each
@@ -96,10 +97,11 @@ func (n *network) connect() error {
 	if err != nil {
 		return err
 	}
-	n.us, n.host = pairOf(base, link.Index)
+	n.us, n.host, n.alias = pairOf(base, link.Index)
 	if err := ip(
 		"link set "+n.link+" addrgenmode none",
-		fmt.Sprintf("addr add %s/30 dev %s", n.us, n.link),
+		fmt.Sprintf("addr add %s/29 dev %s", n.us, n.link),
+		fmt.Sprintf("addr add %s/29 dev %s", n.alias, n.link),
 		"link set "+n.link+" up",
 		n.neighbour(n.host, n.link, hostMAC),
 	); err != nil {
@@ -109,9 +111,10 @@ func (n *network) connect() error {
 		return ip(
 			"link set lo up",
 			"link set eth0 addrgenmode none",
-			fmt.Sprintf("addr add %s/30 dev eth0", n.host),
+			fmt.Sprintf("addr add %s/29 dev eth0", n.host),
 			"link set eth0 up",
 			n.neighbour(n.us, "eth0", ourMAC),
+			n.neighbour(n.alias, "eth0", ourMAC),
 		)
 	})
 }
@@ -134,17 +137,17 @@ func (n *network) route() error {
 
 // pairOf derives the addresses of a pair from its index. The kernel counts links and
 // does not reuse a number for long, so processes need not agree who takes which.
-func pairOf(base netip.Prefix, index int) (us, host netip.Addr) {
+func pairOf(base netip.Prefix, index int) (us, host, alias netip.Addr) {
 	a := base.Addr().As4()
-	block := uint32(index) % (1 << 20) * 4
+	block := uint32(index) % (1 << 19) * 8
 	n := uint32(a[0])<<24 | uint32(a[1])<<16 | block
 	at := func(n uint32) netip.Addr {
 		return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 	}
-	return at(n + 1), at(n + 2)
+	return at(n + 1), at(n + 2), at(n + 3)
 }
 
-// freeRange is a private range of 2^20 blocks of four addresses, in which no link of
+// freeRange is a private range of 2^19 blocks of eight addresses, in which no link of
 // this machine has an address, except those of hosts.
 func freeRange() (netip.Prefix, error) {
 	links, err := net.Interfaces()
@@ -182,7 +185,7 @@ func (n *network) neighbour(a netip.Addr, dev, mac string) string {
 
 // requests sends what the host sends to a hardware address.
 func (n *network) requests(mac string) error {
-	return n.thread.do(func() error { return ip(n.neighbour(n.us, "eth0", mac)) })
+	return n.thread.do(func() error { return ip(n.neighbour(n.us, "eth0", mac), n.neighbour(n.alias, "eth0", mac)) })
 }
 
 // replies sends what the host is sent to a hardware address.

@@ -50,11 +50,11 @@ func lines(c net.Conn, got chan<- string) {
 	}
 }
 
-// dial makes a connection from the host to the peer.
-func dial(h *Host, p *peer, limit time.Duration) (net.Conn, error) {
+// dial makes a connection from the host to an address.
+func dial(h *Host, addr string, limit time.Duration) (net.Conn, error) {
 	var c net.Conn
 	err := h.thread.do(func() (err error) {
-		c, err = net.DialTimeout("tcp", h.Addr(p.addr), limit)
+		c, err = net.DialTimeout("tcp", addr, limit)
 		return err
 	})
 	return c, err
@@ -68,7 +68,7 @@ type link struct {
 
 func newLink(t *testing.T, h *Host, p *peer) *link {
 	t.Helper()
-	c, err := dial(h, p, patience)
+	c, err := dial(h, h.Addr(p.addr), patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +182,34 @@ func TestBlackholeTellsNobody(t *testing.T) {
 			h := newHostWith(t, Network, Options{Servers: []string{p.addr}})
 			harm(h)
 			var failure net.Error
-			if c, err := dial(h, p, blink); !errors.As(err, &failure) || !failure.Timeout() {
+			if c, err := dial(h, h.Addr(p.addr), blink); !errors.As(err, &failure) || !failure.Timeout() {
 				t.Errorf("a new connection: %v, %v, want a timeout", c, err)
 			}
 			h.Heal()
 			newLink(t, h, p)
 		})
 	}
+}
+
+// TestLoseAlias loses one address of a server, and reaches the server at the other.
+func TestLoseAlias(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t)
+	h := newHostWith(t, Network, Options{Servers: []string{p.addr}})
+	h.LoseAlias()
+	var failure net.Error
+	if c, err := dial(h, h.Alias(), blink); !errors.As(err, &failure) || !failure.Timeout() {
+		t.Errorf("a new connection: %v, %v, want a timeout", c, err)
+	}
+	newLink(t, h, p)
+	h.Heal()
+	c, err := dial(h, h.Alias(), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	say(t, c, "healed")
+	wants(t, "server", p.got, "healed")
 }
 
 // TestApart harms one host, and one server of another, and checks that everything else
@@ -224,7 +245,7 @@ func TestResetAndRefuse(t *testing.T) {
 	p := newPeer(t)
 	h := newHostWith(t, "", Options{Servers: []string{p.addr}})
 	for name, harm := range map[string]func(){"Reset": h.Reset, "Refuse": h.Refuse} {
-		c, err := dial(h, p, patience)
+		c, err := dial(h, h.Addr(p.addr), patience)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,10 +280,10 @@ func TestPairOf(t *testing.T) {
 	t.Parallel()
 	base := netip.MustParsePrefix("10.64.0.0/10")
 	seen := map[netip.Prefix]int{}
-	for _, index := range []int{1, 2, 3, 63, 64, 65, 16384, 1<<20 - 1} {
-		us, host := pairOf(base, index)
-		net := netip.PrefixFrom(us, 30).Masked()
-		if other, ok := seen[net]; ok || us == host || !net.Contains(host) || !base.Contains(us) {
+	for _, index := range []int{1, 2, 3, 63, 64, 65, 16384, 1<<19 - 1} {
+		us, host, alias := pairOf(base, index)
+		net := netip.PrefixFrom(us, 29).Masked()
+		if other, ok := seen[net]; ok || us == host || alias == us || alias == host || !net.Contains(host) || !net.Contains(alias) || !base.Contains(us) {
 			t.Errorf("link %d: %v and %v, which are link %d's, or apart, or outside", index, us, host, other)
 		}
 		seen[net] = index
