@@ -37,8 +37,8 @@ const excluded = `
   without access control, and the emulator of azblob has one key for all.
 - **A full disk** is the host's own disk, with leaderrun's socket and events; no server's
   disk is full. With file, a full lock directory matters only to a lock's first holder.
-- **Out of memory**: the kernel sends SIGKILL to a process of its choice; the suite does
-  so to each of them in turn.
+- **Out of memory** is the limit of one host, while its job is one that both killers may leave
+  alone: see above. The kernel kills the largest process first, mostly leaderrun or its helper.
 - **A cluster in two halves** that each have hosts: one member of three is cut off from the
   others, mostly the leader, and the hosts still reach all of them. With consul they name
   only one. The hosts of quorum and gossip are their members, and are cut off from each other.

@@ -54,6 +54,9 @@ func hostFaults(c *cell) (all []fault) {
 		all = append(all, limitTasks("limit of tasks"), limitTasks("limit of tasks, leaderrun killed", leaderrun),
 			limitTasks("limit of tasks, guard killed", guard), limitTasks("limit of tasks, job killed", job))
 	}
+	if c.plan.peer == nil && c.hosts[0].Lacks()[host.Memory] == nil {
+		all = append(all, fault{outOfMemory, exhaustMemory})
+	}
 	if c.plan.peer == nil && c.store.leases() && c.hosts[0].Lacks()[host.Freezing] == nil {
 		all = append(all, fault{machineFrozen, freezeMachine})
 	}
@@ -247,15 +250,6 @@ func (m *machine) look(who ...victim) (r host.Run, ok bool) {
 	return r, ok
 }
 
-// starve leaves a host less than it uses: leaderrun, its helper and a job that records
-// that it is alive need some 4 % of a CPU.
-func starve(n *nemesis, m *machine) bool {
-	n.must(m.Starve(1 + n.rand.IntN(3)))
-	n.pass()
-	n.must(m.Feed())
-	return true
-}
-
 // machineFrozen is the name of a fault: whatever would kill the job does not run either. How long
 // the job lives when the machine continues is judged.
 const machineFrozen = "machine frozen"
@@ -267,58 +261,5 @@ func freezeMachine(n *nemesis, m *machine) bool {
 	n.must(m.Thaw())
 	n.length = 2 * time.Second // while it lasts, no job ends by itself: it must be killed
 	n.pass()
-	return true
-}
-
-func fillDisk(n *nemesis, m *machine) bool {
-	n.must(m.FillDisk())
-	n.pass()
-	n.must(m.FreeDisk())
-	return true
-}
-
-// limitTasks leaves a host few more tasks, or none, than those of a leaderrun whose job
-// runs, and then kills one process, or none. The next leaderrun is not started while that
-// lasts: Go needs threads to start a program.
-func limitTasks(name string, who ...victim) fault {
-	return fault{name, func(n *nemesis, m *machine) bool {
-		m.room.Lock()
-		defer m.room.Unlock()
-		run, ok := m.look(leaderrun, guard, job)
-		if !ok {
-			return false
-		}
-		n.must(m.LimitTasks(n.rand.IntN(10)))
-		n.length = min(n.length, ttl) / 2
-		n.pass()
-		n.hit(m, run, unix.SIGKILL, who...) // it may have ended by itself
-		n.pass()
-		n.must(m.LiftTasks())
-		return true
-	}}
-}
-
-// exhaust leaves leaderrun, its guard and its helper no descriptor. They would not
-// notice, because everything they need is open. So connections are first reset, and
-// refused until there is no descriptor for new ones.
-func exhaust(n *nemesis, m *machine) bool {
-	run, ok := m.look(leaderrun)
-	if !ok {
-		return false
-	}
-	all := []host.Process{run.Leaderrun, run.Guard, run.Helper}
-	m.Refuse()
-	lasts := n.length
-	n.length = 50 * time.Millisecond // to notice, and close
-	n.pass()
-	n.length = lasts
-	for _, p := range all {
-		n.must(m.ExhaustFiles(p))
-	}
-	m.Heal()
-	n.pass()
-	for _, p := range all {
-		n.must(m.RestoreFiles(p))
-	}
 	return true
 }

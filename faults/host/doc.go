@@ -12,8 +12,8 @@
 //     nobody has, so the receiving end drops it. A route of the type blackhole would
 //     not do: it gives the sender an error at once.
 //
-// Each host also has its own cgroups, for a quota of CPU time ([Host.Starve]) and a limit
-// of tasks ([Host.LimitTasks]), and a small file system. A command may see only some of
+// Each host also has its own cgroups, for a quota of CPU time ([Host.Starve]), a limit of tasks
+// ([Host.LimitTasks]) and one of memory ([Host.ExhaustMemory]), and a small file system. A command may see only some of
 // the processes ([Cmd.Hide]). The boot clocks of hosts can be set apart, in time namespaces
 // ([Options].Apart), but run at the same rate. [Host.Lacks] lists what the machine lacks.
 //
@@ -30,6 +30,5 @@
 // # What is left out
 //
 // Duplicated and reordered packets: the kernel may lack netem, and TCP hides both from
-// the programs. A limit of memory: the kernel's OOM killer only sends SIGKILL to a
-// process of its choice, and [Host.Signal] can do that to any process.
+// the programs.
 package host

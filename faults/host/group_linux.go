@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group is a cgroup of one host, for a quota of CPU time, a limit of tasks, or to be frozen. With
+// A group is a cgroup of one host, for a quota of CPU time, a limit of tasks or memory, or to be frozen. With
 // version 1 it is in the hierarchy of its controller, apart from the version 2 hierarchy
-// in which leaderrun makes a cgroup for its job. With version 2 one group serves both
+// in which leaderrun makes a cgroup for its job. With version 2 one group serves all
 // controllers, and leaderrun's cgroup is below it. Either way all descendants of the
 // host's processes are in the group.
 type group struct {
@@ -24,11 +24,12 @@ type group struct {
 }
 
 // controllers are those of the cgroups that a host has.
-var controllers = []string{cpuController, pidsController, freezerController}
+var controllers = []string{cpuController, pidsController, memoryController, freezerController}
 
 const (
 	cpuController     = "cpu"
 	pidsController    = "pids"
+	memoryController  = "memory"
 	freezerController = "freezer" // of version 1 only
 )
 
@@ -89,7 +90,7 @@ func (g *group) create(home, controller string) error {
 	}
 	err := os.Mkdir(g.dir, 0o755) //nolint:gosec // G301: as all of them are
 	if g.v2 && errors.Is(err, os.ErrExist) {
-		return nil // by the other controller
+		return nil // by another controller
 	}
 	return err
 }

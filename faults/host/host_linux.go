@@ -35,6 +35,7 @@ type Host struct {
 	network *network // nil: no namespace
 	cpu     *group   // nil: no cgroup
 	tasks   *group   // nil: no cgroup
+	memory  *group   // nil: no cgroup
 	freezer *group   // nil: no cgroup
 	disk    *disk    // nil: no file system of its own
 	ahead   time.Duration
@@ -80,6 +81,7 @@ func newHost(tb testing.TB, o Options) *Host {
 	h.addDisk(o.Disk)
 	h.cpu = h.addGroup(CPU, cpuController)
 	h.tasks = h.addGroup(Tasks, pidsController)
+	h.memory = h.addGroup(Memory, memoryController)
 	h.addFreezer()
 	h.lack(Hidden, hides())
 	h.thread = newThread()
@@ -108,6 +110,7 @@ const (
 	CPU      = "cpu"
 	Space    = "disk"
 	Tasks    = "limit of tasks"
+	Memory   = "out of memory"
 	Freezing = "a frozen machine"
 	Hidden   = "hidden processes" // by [Cmd.Hide]
 	Clock    = "clocks set apart" // if Options.Apart
@@ -118,7 +121,7 @@ func (h *Host) Lacks() map[string]error { return h.lacks }
 
 // groups are the cgroups that each of its processes is in.
 func (h *Host) groups() (all []*group) {
-	for _, g := range []*group{h.cpu, h.tasks, h.freezer} {
+	for _, g := range []*group{h.cpu, h.tasks, h.memory, h.freezer} {
 		if g != nil && !slices.Contains(all, g) {
 			all = append(all, g)
 		}
