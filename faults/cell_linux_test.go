@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,6 +50,8 @@ type cell struct {
 	spared bool          // none was selected
 	live   sync.WaitGroup
 	calm   sync.RWMutex // is read-locked by a fault of a host or its network
+
+	begun, present atomic.Int32 // faults
 
 	threadless int // jobs that got no thread
 

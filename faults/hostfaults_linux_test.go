@@ -60,6 +60,9 @@ func hostFaults(c *cell) (all []fault) {
 	if c.plan.peer == nil && c.store.leases() && c.hosts[0].Lacks()[host.Freezing] == nil {
 		all = append(all, fault{machineFrozen, freezeMachine})
 	}
+	if c.plan.crowds {
+		all = append(all, fault{"many started at once", startMany})
+	}
 	if !c.plan.shown() && c.plan.slots == 0 {
 		all = append(all, fault{"holder asked to resign", askToResign})
 	}

@@ -59,8 +59,14 @@ func (m *machine) peer() *peer {
 
 // log is the file that leaderruns, their guards and helpers print to, and jobs is that of
 // their jobs.
-func (m *machine) log() string  { return m.c.file("log-" + m.name) }
-func (m *machine) jobs() string { return m.c.file("jobs-" + m.name) }
+func (m *machine) log() string  { return m.c.file("log-" + m.host()) }
+func (m *machine) jobs() string { return m.c.file("jobs-" + m.host()) }
+
+// host is the name without that of one of a crowd.
+func (m *machine) host() string {
+	name, _, _ := strings.Cut(m.name, crowded)
+	return name
+}
 
 // running returns the running leaderrun.
 func (m *machine) running() (p host.Process, ok bool) {

@@ -111,6 +111,9 @@ func (n *nemesis) do(f fault) {
 		defer n.c.calm.RUnlock()
 	}
 	e.Call = clock.Boot{}.Now()
+	n.c.begun.Add(1)
+	n.c.present.Add(1)
+	defer n.c.present.Add(-1)
 	if !f.strike(n, m) {
 		return
 	}
