@@ -8,8 +8,9 @@
 // register that is fenced by their tokens. Most jobs are short and have one process; the
 // others ignore signals, leave processes behind, fork, hide, stop or meet a limit of
 // tasks. One leaderrun in ten is a service, with hooks, health checks and --rejoin. Operators
-// ask holders to resign. A lock with slots is judged slot by slot. The nemesis draws its faults from a seed; while a fault lasts, the jobs that it may end do not
-// end by themselves. Package oracle judges the records and leaderrun's output.
+// ask holders to resign, and take locks away from them. A lock with slots is judged slot by
+// slot. The nemesis draws its faults from a seed; while a fault lasts, the jobs that it may
+// end do not end by themselves. Package oracle judges the records and leaderrun's output.
 //
 //	make faults                                     ten minutes of each cell, seven a processor at a time
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, with the seed of another run

@@ -2,12 +2,13 @@ package faults
 
 // excluded is the report's list of what the suite does not do.
 const excluded = `
-- **Faults that end a lease early** (an operator deletes the lock, its row or its table, a
+- **Faults that end a lease early** (an operator takes the lock away with ` + "`release --force`" + `, or deletes it, its row or its table, a
   lease is revoked or broken, a session is ended by force, a node of Consul deregistered; on
   etcd also a leader that was frozen and wakes up, see etcd-io/etcd#15247) happen only to
   the histories in mode strict, which run with ` + "`--takeover strict`" + `. Without it, the next
   holder may start at the moment at which the previous one learns of its loss, and the kill
-  takes some milliseconds: only the fencing token helps then. On file, deleting a lock file
+  takes some milliseconds: only the fencing token helps then. On quorum, a lock that is taken away is
+  nobody's until the job is dead, so that happens there as well. On file, deleting a lock file
   gives the next holder a new lock, and there is no lease to wait for.
 - **gossip**, where the oldest leads, excludes nobody. Its row shows what happens, and
   is not part of leaderrun's sum.

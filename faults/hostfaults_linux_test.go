@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/faults/host"
+	"github.com/leaderrun/leaderrun/faults/oracle"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 )
@@ -65,6 +66,9 @@ func hostFaults(c *cell) (all []fault) {
 	}
 	if !c.plan.shown() && c.plan.slots == 0 {
 		all = append(all, fault{"holder asked to resign", askToResign})
+	}
+	if c.plan.strict || c.plan.backend == "quorum" { // elsewhere the next term may begin before the job is killed
+		all = append(all, fault{oracle.TakenAway, takeAway})
 	}
 	if !c.store.leases() {
 		all = append(all, fault{exhausted, exhaust})

@@ -10,6 +10,8 @@
 //   - the register that the jobs wrote to has refused nobody, and has accepted no
 //     token lower than an earlier one;
 //   - no job has lived after the end of its lease, as leaderrun told it after that moment;
+//   - no term has outlived the lease that it had when its lock was taken away, and a holder says
+//     by whom and why;
 //   - no process of a term has outlived its leaderrun or, if that was killed, its lease;
 //     and at the end no process with the fleet's cookie is left;
 //   - no hook has run at the same time as its job;

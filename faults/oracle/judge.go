@@ -69,6 +69,7 @@ func Judge(h History, o Options) *Verdict {
 	v.outside(x, h.of(trace.Outside))
 	v.hooks(x.terms)
 	v.resigned(x, h.of(trace.Resigned))
+	v.taken(x, h.of(trace.Taken))
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()
