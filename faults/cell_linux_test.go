@@ -147,6 +147,7 @@ func (c *cell) led(after clock.Instant) {
 
 // end ends all hosts, as an operator would.
 func (c *cell) end() {
+	c.note(trace.Entry{Kind: trace.Stopped})
 	close(c.stop)
 	over := make(chan struct{})
 	go func() { c.live.Wait(); close(over) }()
@@ -179,6 +180,7 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	c.checkRecords(h)
 	o := oracle.Options{
 		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.records, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
+		Once: c.plan.once, Epoch: time.Now().Add(-time.Duration(clock.Boot{}.Now())),
 	}
 	ours := h.Slot(0)
 	if c.plan.contender != nil {

@@ -55,6 +55,9 @@ const excluded = `
   data in memory, or lose it unless they end in order: so they are frozen and restarted, but
   not killed. The answers that gcs and spanner invent follow the services' documentation.
 - **Leases of azblob** are never shorter than 15 s, whatever a run asks for.
+- **Windows of --once-per** are judged if somebody has skipped them, and so has read in the lock's
+  record who succeeded, or if a job of a leaderrun that was started in them succeeded. If leaderrun
+  ended before it could record a success, or says so, another success is allowed: at least once.
 - **Peers** have no guard and no helper, so only they themselves are killed and frozen
   ("leaderrun" means the peer there), and none meets a limit of tasks. Each of their jobs
   is one process. consul lock has leases of 15 s, and an equal delay after a loss, so where it

@@ -65,7 +65,7 @@ func hostFaults(c *cell) (all []fault) {
 		all = append(all, fault{"many started at once", startMany})
 	}
 	if !c.plan.shown() && c.plan.slots == 0 {
-		all = append(all, fault{"holder asked to resign", askToResign})
+		all = append(all, fault{oracle.AskedToResign, askToResign})
 	}
 	if c.plan.strict || c.plan.backend == "quorum" { // elsewhere the next term may begin before the job is killed
 		all = append(all, fault{oracle.TakenAway, takeAway})

@@ -115,8 +115,8 @@ func (m *machine) live() {
 			m.c.count(status)
 		}
 		pause := time.Duration(m.rand.Int64N(int64(50 * time.Millisecond)))
-		if status != 0 {
-			pause *= 10 // a leaderrun that fails at once must not be restarted all the time
+		if status != 0 || m.c.plan.once != "" {
+			pause *= 10 // a leaderrun that ends at once must not be restarted all the time
 		}
 		select {
 		case <-m.c.stop:
@@ -226,6 +226,9 @@ func (m *machine) command(k task) *host.Cmd {
 		}
 		if n := m.c.plan.slots; n > 0 {
 			args = append(args, "--slots", strconv.Itoa(n))
+		}
+		if m.c.plan.once != "" {
+			args = append(args, "--once-per", m.c.plan.once)
 		}
 		options := k.options
 		if k.service != 0 {

@@ -24,6 +24,8 @@ type plan struct {
 	unfair bool
 	slots  int  // 0: the lock has none
 	crowds bool // many runs start at once: one cell of each kind of recipe bears that
+	// once is the WINDOW of --once-per; "": jobs run whatever has run before.
+	once string
 	// excludes is whom the mode excludes, if that is not everybody: the report shows what it
 	// does, and no violation fails the suite.
 	excludes string
@@ -41,6 +43,9 @@ func (p plan) machines() int { return cmp.Or(p.hosts, machines) }
 // shown reports whether the report only shows what happens.
 func (p plan) shown() bool { return p.peer != nil || p.excludes != "" }
 
+// onceShort are windows about as long as it takes to lose a lock. The zone is that of labels.
+const onceShort = "CRON_TZ=UTC 4s"
+
 // plans are all plans.
 func plans() []plan {
 	all := []plan{
@@ -48,6 +53,7 @@ func plans() []plan {
 		{name: "etcd", backend: "etcd", store: etcdSingle, crowds: true},
 		{name: "etcd-strict", backend: "etcd", mode: "three members, strict", store: etcdCluster, strict: true},
 		{name: "etcd-slots", backend: "etcd", mode: "two slots", store: etcdSingle, slots: 2},
+		{name: "etcd-once", backend: "etcd", mode: "once per 4 s", store: etcdSingle, once: onceShort},
 		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
 		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
@@ -68,6 +74,7 @@ func plans() []plan {
 		{name: "postgres", backend: "postgres", store: postgresStore, crowds: true},
 		{name: "postgres-slots", backend: "postgres", mode: "two slots", store: postgresStore, slots: 2},
 		{name: "postgres-pooler", backend: "postgres", mode: "behind a pooler", store: postgresPooled},
+		{name: "postgres-once", backend: "postgres", mode: "once per 4 s", store: postgresStore, once: onceShort},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
 		{name: "spanner", backend: "spanner", store: spannerStore},
 		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},

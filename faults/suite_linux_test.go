@@ -108,6 +108,8 @@ func (s *suite) row(p plan, v *oracle.Verdict) report.Row {
 	switch {
 	case p.contender != nil:
 		r.Mode += fmt.Sprintf(", which had %d jobs", v.Figures.Foreign)
+	case p.once != "":
+		r.Mode += fmt.Sprintf(", %d of them with a job", v.Figures.Windows)
 	case p.peer != nil:
 		r.Subject = p.peer.subject
 	case p.excludes != "":

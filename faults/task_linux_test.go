@@ -95,7 +95,7 @@ func (m *machine) draw() task {
 	if (p.backend == "etcd" || p.backend == "zookeeper") && !p.unfair && p.slots == 0 && r.IntN(10) == 0 {
 		k.options = append(slices.Clone(k.options), "--priority", strconv.Itoa(r.IntN(10)))
 	}
-	if r.IntN(10) == 0 {
+	if r.IntN(10) == 0 && p.once == "" {
 		k.service = span{ttl, 4 * ttl}.draw(r)
 	}
 	return k

@@ -14,6 +14,8 @@
 //     by whom and why;
 //   - no process of a term has outlived its leaderrun or, if that was killed, its lease;
 //     and at the end no process with the fleet's cookie is left;
+//   - with --once-per, no job has succeeded in a window in which another had, unless that could not
+//     be recorded;
 //   - no hook has run at the same time as its job;
 //   - tokens rise from term to term;
 //   - no leaderrun, guard or helper has crashed, according to their output.

@@ -18,6 +18,7 @@ type Figures struct {
 	Orphans  int // processes
 	Foreign  int // jobs of a peer that contends for the same lock
 	Refused  int // writes to the register
+	Windows  int // of --once-per in which a job succeeded
 
 	Gap Least // from the last moment of a term to the first of the next
 
@@ -75,6 +76,7 @@ func (f *Figures) Add(g Figures) {
 	f.Orphans += g.Orphans
 	f.Foreign += g.Foreign
 	f.Refused += g.Refused
+	f.Windows += g.Windows
 	f.Gap.join(g.Gap)
 	f.Slack.join(g.Slack)
 	f.Late.join(g.Late)

@@ -43,6 +43,11 @@ type Options struct {
 
 	// Machine is the kind of fault of a host during which nothing of it runs.
 	Machine string
+
+	// Once is the WINDOW of --once-per; "" without it. Epoch is the date when the machine's boot
+	// clock was 0.
+	Once  string
+	Epoch time.Time
 }
 
 // checking is how long porcupine may take, which needs a second for thousands of terms.
@@ -70,6 +75,7 @@ func Judge(h History, o Options) *Verdict {
 	v.hooks(x.terms)
 	v.resigned(x, h.of(trace.Resigned))
 	v.taken(x, h.of(trace.Taken))
+	v.once(x.terms, h.of(trace.Stopped))
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()

@@ -35,6 +35,8 @@ const (
 	Fault   = "fault" // What was done to Host, and the harm is over
 	// Resigned is written when an operator was told that the term with this token is over.
 	Resigned = "resigned"
+	// Stopped is written before the hosts of a cell are told to end.
+	Stopped = "stopped"
 	// Taken is written when an operator was told that the lock was taken away from the term with
 	// this token. No lease of that term can end later than Expiry.
 	Taken = "taken"
