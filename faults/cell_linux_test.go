@@ -179,8 +179,8 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	}
 	c.checkRecords(h)
 	o := oracle.Options{
-		Seed: s.seed, TTL: ttl, Cookie: c.cookie, Dir: s.records, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
-		Once: c.plan.once, Epoch: time.Now().Add(-time.Duration(clock.Boot{}.Now())),
+		Seed: s.seed, TTL: c.plan.ttl(), Cookie: c.cookie, Dir: s.records, Network: cutting(), Silent: []string{exhausted}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
+		Drains: c.plan.drains, Once: c.plan.once, Epoch: time.Now().Add(-time.Duration(clock.Boot{}.Now())),
 	}
 	ours := h.Slot(0)
 	if c.plan.contender != nil {

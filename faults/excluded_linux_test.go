@@ -55,6 +55,9 @@ const excluded = `
   data in memory, or lose it unless they end in order: so they are frozen and restarted, but
   not killed. The answers that gcs and spanner invent follow the services' documentation.
 - **Leases of azblob** are never shorter than 15 s, whatever a run asks for.
+- **Jobs that take up to 20 s to end** have that time on etcd, with leases of 10 s and faults four times
+  as far apart. A job that was killed as its lease ended is in order; a fault that may have killed
+  it or its guard leaves it out.
 - **Windows of --once-per** are judged if somebody has skipped them, and so has read in the lock's
   record who succeeded, or if a job of a leaderrun that was started in them succeeded. If leaderrun
   ended before it could record a success, or says so, another success is allowed: at least once.

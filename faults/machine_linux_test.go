@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -147,9 +148,9 @@ func (m *machine) run(k task) (status int) {
 	}
 	pid := cmd.Process.Pid
 	m.c.note(trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin})
-	if k.service != 0 { // somebody stops it
+	if after := cmp.Or(k.service, k.stop); after != 0 { // somebody stops it
 		p, _ := m.running()
-		stop := time.AfterFunc(k.service, func() { _ = m.Signal(p, unix.SIGTERM) }) // it may have ended
+		stop := time.AfterFunc(after, func() { _ = m.Signal(p, unix.SIGTERM) }) // it may have ended
 		defer stop.Stop()
 	}
 	_ = unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -211,14 +212,14 @@ func (m *machine) command(k task) *host.Cmd {
 		if k.manner == "draining" {
 			grace = "30"
 		}
-		args := []string{"-v", "-l", lockName, "--ttl", ttl.String(), "-k", grace, "--connect-timeout", "2", "--containment", k.containment}
+		args := []string{"-v", "-l", lockName, "--ttl", m.c.plan.ttl().String(), "-k", grace, "--connect-timeout", "2", "--containment", k.containment}
 		if m.events != "" {
 			args = append(args, "--events", m.events)
 		}
 		if k.manner == "stopping" || k.manner == "suspended" {
 			args = append(args, "--max-runtime", "4")
 		}
-		if k.manner == "draining" {
+		if k.manner == "draining" && k.stop == 0 {
 			args = append(args, "--max-runtime", "0.5")
 		}
 		if m.c.plan.strict {

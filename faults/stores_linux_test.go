@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
 	"github.com/leaderrun/leaderrun/locks/backend/gcs/gcstest"
@@ -21,6 +22,8 @@ type plan struct {
 	// released. Without it, no fault ends a lease early: the lock would be free at once,
 	// and its holder would learn of that no sooner than the next one.
 	strict bool
+	// drains is set if all jobs take up to 20 s to end when they are asked to, under a longer lease.
+	drains bool
 	unfair bool
 	slots  int  // 0: the lock has none
 	crowds bool // many runs start at once: one cell of each kind of recipe bears that
@@ -37,14 +40,22 @@ type plan struct {
 	rests int
 }
 
+// ttl is the lease that is asked for.
+func (p plan) ttl() time.Duration {
+	if p.drains {
+		return 2 * ttl
+	}
+	return ttl
+}
+
 // machines is how many hosts contend.
 func (p plan) machines() int { return cmp.Or(p.hosts, machines) }
 
 // shown reports whether the report only shows what happens.
 func (p plan) shown() bool { return p.peer != nil || p.excludes != "" }
 
-// onceShort are windows about as long as it takes to lose a lock. The zone is that of labels.
-const onceShort = "CRON_TZ=UTC 4s"
+// onceShort are windows in which most jobs end. The zone is that of labels.
+const onceShort = "CRON_TZ=UTC 10s"
 
 // plans are all plans.
 func plans() []plan {
@@ -53,7 +64,8 @@ func plans() []plan {
 		{name: "etcd", backend: "etcd", store: etcdSingle, crowds: true},
 		{name: "etcd-strict", backend: "etcd", mode: "three members, strict", store: etcdCluster, strict: true},
 		{name: "etcd-slots", backend: "etcd", mode: "two slots", store: etcdSingle, slots: 2},
-		{name: "etcd-once", backend: "etcd", mode: "once per 4 s", store: etcdSingle, once: onceShort},
+		{name: "etcd-drain", backend: "etcd", mode: "leases of 10 s, drains of 20 s", store: etcdSingle, drains: true, rests: 4},
+		{name: "etcd-once", backend: "etcd", mode: "once per 10 s", store: etcdSingle, once: onceShort},
 		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
 		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
@@ -74,7 +86,7 @@ func plans() []plan {
 		{name: "postgres", backend: "postgres", store: postgresStore, crowds: true},
 		{name: "postgres-slots", backend: "postgres", mode: "two slots", store: postgresStore, slots: 2},
 		{name: "postgres-pooler", backend: "postgres", mode: "behind a pooler", store: postgresPooled},
-		{name: "postgres-once", backend: "postgres", mode: "once per 4 s", store: postgresStore, once: onceShort},
+		{name: "postgres-once", backend: "postgres", mode: "once per 10 s", store: postgresStore, once: onceShort},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
 		{name: "spanner", backend: "spanner", store: spannerStore},
 		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},

@@ -108,6 +108,8 @@ func (s *suite) row(p plan, v *oracle.Verdict) report.Row {
 	switch {
 	case p.contender != nil:
 		r.Mode += fmt.Sprintf(", which had %d jobs", v.Figures.Foreign)
+	case p.drains:
+		r.Mode += fmt.Sprintf(", of which %d are judged", v.Figures.Drains)
 	case p.once != "":
 		r.Mode += fmt.Sprintf(", %d of them with a job", v.Figures.Windows)
 	case p.peer != nil:

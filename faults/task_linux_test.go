@@ -18,6 +18,7 @@ type task struct {
 	options     []string
 	spare       int           // how many more tasks a job may have, at a limit of tasks
 	service     time.Duration // how long it is run as a service; 0: it is not
+	stop        time.Duration // when somebody stops it, if it is no service; 0: nobody does
 }
 
 // A choice is one of several, with its percentage.
@@ -95,7 +96,10 @@ func (m *machine) draw() task {
 	if (p.backend == "etcd" || p.backend == "zookeeper") && !p.unfair && p.slots == 0 && r.IntN(10) == 0 {
 		k.options = append(slices.Clone(k.options), "--priority", strconv.Itoa(r.IntN(10)))
 	}
-	if r.IntN(10) == 0 && p.once == "" {
+	if p.drains { // a third each is asked by its own limit, by whoever stops leaderrun, and by operators
+		k.manner, k.length, k.options = "draining", long.draw(r), nil
+		k.stop = pick(r, []choice[time.Duration]{{33, 0}, {33, span{ttl, 8 * ttl}.draw(r)}, {34, time.Hour}})
+	} else if r.IntN(10) == 0 && p.once == "" {
 		k.service = span{ttl, 4 * ttl}.draw(r)
 	}
 	return k

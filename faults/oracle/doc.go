@@ -14,6 +14,7 @@
 //     by whom and why;
 //   - no process of a term has outlived its leaderrun or, if that was killed, its lease;
 //     and at the end no process with the fleet's cookie is left;
+//   - no job was killed while it ended in the time that it is allowed, and its lease was renewed;
 //   - with --once-per, no job has succeeded in a window in which another had, unless that could not
 //     be recorded;
 //   - no hook has run at the same time as its job;

@@ -18,6 +18,7 @@ type Figures struct {
 	Orphans  int // processes
 	Foreign  int // jobs of a peer that contends for the same lock
 	Refused  int // writes to the register
+	Drains   int // jobs that were asked to end, and were not disturbed
 	Windows  int // of --once-per in which a job succeeded
 
 	Gap Least // from the last moment of a term to the first of the next
@@ -76,6 +77,7 @@ func (f *Figures) Add(g Figures) {
 	f.Orphans += g.Orphans
 	f.Foreign += g.Foreign
 	f.Refused += g.Refused
+	f.Drains += g.Drains
 	f.Windows += g.Windows
 	f.Gap.join(g.Gap)
 	f.Slack.join(g.Slack)

@@ -44,6 +44,9 @@ type Options struct {
 	// Machine is the kind of fault of a host during which nothing of it runs.
 	Machine string
 
+	// Drains says that jobs may take as long as they need to end, and that somebody asks them.
+	Drains bool
+
 	// Once is the WINDOW of --once-per; "" without it. Epoch is the date when the machine's boot
 	// clock was 0.
 	Once  string
@@ -75,6 +78,7 @@ func Judge(h History, o Options) *Verdict {
 	v.hooks(x.terms)
 	v.resigned(x, h.of(trace.Resigned))
 	v.taken(x, h.of(trace.Taken))
+	v.drained(x, h.of(trace.Draining))
 	v.once(x.terms, h.of(trace.Stopped))
 	v.orphans(x.terms)
 	v.abandoned(x.runs)

@@ -35,6 +35,8 @@ const (
 	Fault   = "fault" // What was done to Host, and the harm is over
 	// Resigned is written when an operator was told that the term with this token is over.
 	Resigned = "resigned"
+	// Draining is written by a job that was asked to end, and needs until Expiry.
+	Draining = "draining"
 	// Stopped is written before the hosts of a cell are told to end.
 	Stopped = "stopped"
 	// Taken is written when an operator was told that the lock was taken away from the term with
@@ -59,7 +61,7 @@ type Entry struct {
 
 	Call    clock.Instant `json:"call,omitempty"`    // when it began, if it is not over at once
 	Thaw    clock.Instant `json:"thaw,omitempty"`    // of a frozen machine: just before it continued
-	Expiry  clock.Instant `json:"expiry,omitempty"`  // of a job outside of its lease, or of Taken: the end of that
+	Expiry  clock.Instant `json:"expiry,omitempty"`  // of Outside, Taken and Draining
 	Status  int           `json:"status,omitempty"`  // of a leaderrun: as a shell shows it
 	Left    int           `json:"left,omitempty"`    // of a leaderrun: processes of its jobs that were there after its end
 	Refused bool          `json:"refused,omitempty"` // of a write: the register knew a higher token

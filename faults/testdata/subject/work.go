@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -46,7 +47,7 @@ var left = map[string]func() (int, error){
 	"pool":     pool,
 }
 
-// drain is how long a draining job goes on: for several leases.
+// drain is the longest time for which a draining job goes on: for several leases.
 const drain = 20 * time.Second
 
 // How often a job writes to the register, and asks for the end of its lease.
@@ -81,7 +82,7 @@ func work(manner, long string) (int, error) {
 		return 0, err
 	}
 	pen.start()
-	wait(manner, limit, signals)
+	wait(manner, limit, signals, e)
 	ask(e, life) // if we were frozen, what we know of our lease is old
 	if err := errors.Join(pen.stop(), pen.write(), finish(e, life, trace.End)); err != nil {
 		return 0, err
@@ -138,7 +139,7 @@ func leave(manner string) error {
 }
 
 // wait returns when the work is done.
-func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
+func wait(manner string, limit time.Duration, signals <-chan os.Signal, e trace.Entry) {
 	over := time.After(limit)
 	half := make(<-chan time.Time)
 	if manner == stopping {
@@ -157,7 +158,10 @@ func wait(manner string, limit time.Duration, signals <-chan os.Signal) {
 			switch manner {
 			case deaf:
 			case draining:
-				over, signals = time.After(drain), nil
+				long := drain/2 + rand.N(drain/2)
+				e.Kind, e.Expiry = trace.Draining, trace.Now().Add(long)
+				_ = trace.Add(e) // without it, the drain is not judged
+				over, signals = time.After(long), nil
 			case suspended:
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			default:
