@@ -29,7 +29,7 @@ func (v *Verdict) once(terms []*term, stops []trace.Entry) {
 		return
 	}
 	said := v.logged()
-	all := v.successes(terms, stops)
+	all, ended := v.successes(terms, stops)
 	for _, m := range skipped.FindAllStringSubmatch(said, -1) {
 		all.add(m[1], m[2])
 	}
@@ -41,8 +41,8 @@ func (v *Verdict) once(terms []*term, stops []trace.Entry) {
 			v.complain(fmt.Sprintf("once: in the window %s the jobs of leaderruns %s have succeeded", label, strings.Join(pids, " and ")))
 		}
 	}
-	if v.Figures.Windows = len(all); len(all) == 0 {
-		v.complain("once: no job has succeeded in a window")
+	if v.Figures.Windows = len(all); ended >= plenty && len(all) == 0 {
+		v.complain(fmt.Sprintf("once: nothing is known of the windows of %d jobs that have succeeded", ended))
 	}
 }
 
@@ -60,22 +60,26 @@ func (y tally) add(label, pid string) {
 const startup = 50 * time.Millisecond
 
 // successes returns those jobs that have ended by themselves, and of which it is known to which
-// window they belong: there was no other between the start of their leaderrun and their own.
-func (v *Verdict) successes(terms []*term, stops []trace.Entry) tally {
-	all := tally{}
+// window they belong: there was no other between the start of their leaderrun and their own. It
+// also returns the number of all that have succeeded.
+func (v *Verdict) successes(terms []*term, stops []trace.Entry) (all tally, ended int) {
+	all = tally{}
 	schedule, err := window.Parse(v.options.Once, "")
 	if err != nil {
 		v.complain(err.Error())
-		return all
+		return all, 0
 	}
 	label := func(at clock.Instant) string { return schedule.Window(v.options.Epoch.Add(time.Duration(at))).Label }
 	for _, t := range terms {
-		from, to := label(t.begun.Add(-startup)), label(t.First.Add(startup))
-		if t.status == 0 && t.ended != clock.Never && t.byItself && from == to && !v.toldToEnd(t, stops) {
+		if t.status != 0 || t.ended == clock.Never || !t.byItself || v.toldToEnd(t, stops) {
+			continue
+		}
+		ended++
+		if from := label(t.begun.Add(-startup)); from == label(t.First.Add(startup)) {
 			all.add(from, fmt.Sprint(t.pid))
 		}
 	}
-	return all
+	return all, ended
 }
 
 // toldToEnd reports whether somebody may have told the job of a term to end: then it has not

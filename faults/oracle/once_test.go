@@ -55,12 +55,25 @@ func TestOnce(t *testing.T) {
 			tt.terms(m)
 		}), tt.other)
 		v := Judge(h, Options{TTL: 5 * time.Second, Dir: t.TempDir(), Logs: []string{log}, Once: "CRON_TZ=UTC 10s", Epoch: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)})
-		got := strings.Join(v.Wrong, "; ")
-		if tt.judged == 0 {
-			tt.want = "once: no job has succeeded in a window"
-		}
-		if got != tt.want || v.Figures.Windows != tt.judged {
+		if got := strings.Join(v.Wrong, "; "); got != tt.want || v.Figures.Windows != tt.judged {
 			t.Errorf("%s: got %q, %d windows; want %q, %d", name, got, v.Figures.Windows, tt.want, tt.judged)
 		}
+	}
+}
+
+// TestNothingOnce has many jobs whose windows are not known, because they waited for too long.
+func TestNothingOnce(t *testing.T) {
+	t.Parallel()
+	var all []made
+	for i := range plenty {
+		from := 40 + float64(i)
+		all = append(all, made{host: "a", token: uint64(i + 1), begun: from - 30, first: from, last: from + 0.5, ended: from + 0.6})
+	}
+	o := Options{TTL: 5 * time.Second, Dir: t.TempDir(), Once: "CRON_TZ=UTC 10s", Epoch: time.Date(2026, 1, 2, 10, 0, 0, 0, time.UTC)}
+	if v := Judge(history(all), o); len(v.Wrong) != 1 || !strings.HasPrefix(v.Wrong[0], "once: nothing is known") {
+		t.Errorf("got %q", v.Wrong)
+	}
+	if v := Judge(history(all[1:]), o); len(v.Wrong) > 0 {
+		t.Errorf("one less: got %q", v.Wrong)
 	}
 }
