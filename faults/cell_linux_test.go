@@ -188,7 +188,7 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	}
 	v := oracle.Judge(ours, o)
 	if c.plan.contender != nil {
-		v.Against(h, c.hosts[0].name)
+		v.Against(h, c.hosts[0].name, c.store.leases())
 	}
 	for slot := range c.plan.slots {
 		of := oracle.Judge(h.Slot(slot+1), o)

@@ -55,7 +55,7 @@ const excluded = `
   data in memory, or lose it unless they end in order: so they are frozen and restarted, but
   not killed. The answers that gcs and spanner invent follow the services' documentation.
 - **Leases of azblob** are never shorter than 15 s, whatever a run asks for.
-- **Jobs that take up to 20 s to end** have that time on etcd, with leases of 10 s and faults four times
+- **Jobs that take up to 20 s to end** have that time on etcd, with leases of 10 s and faults six times
   as far apart. A job that was killed as its lease ended is in order; a fault that may have killed
   it or its guard leaves it out.
 - **Windows of --once-per** are judged if somebody has skipped them, and so has read in the lock's
@@ -63,9 +63,10 @@ const excluded = `
   ended before it could record a success, or says so, another success is allowed: at least once.
 - **Peers** have no guard and no helper, so only they themselves are killed and frozen
   ("leaderrun" means the peer there), and none meets a limit of tasks. Each of their jobs
-  is one process. consul lock has leases of 15 s, and an equal delay after a loss, so where it
+  is one process. At the end they are killed, and what they leave then is not counted. flock(1)
+  has no lease: its job inherits the lock, and keeps it when flock is killed. consul lock has leases of 15 s, and an equal delay after a loss, so where it
   takes part, faults are six times as far apart.
 - **A peer that contends** for a lock with leaderrun must find nothing of leaderrun's job. leaderrun
   must find nothing of the peer's, unless a fault struck that, the server or the network between
-  them: then the peer's job may outlive its lease.
+  them: then the peer's job may outlive its lease. flock's cannot, so nothing excuses it.
 `

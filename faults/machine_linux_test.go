@@ -205,7 +205,7 @@ func (m *machine) command(k task) *host.Cmd {
 	work := []string{built.Path("subject"), "work", k.manner, k.length.String()}
 	var cmd *host.Cmd
 	if peer := m.peer(); peer != nil {
-		args := append(peer.args(m.c.t, m.Addrs()[0]), work...)
+		args := append(peer.args(m), work...)
 		cmd = m.Command(args[0], args[1:]...)
 	} else {
 		grace := "0.5"

@@ -1,11 +1,15 @@
 package faults
 
 import (
+	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks/backend/consul/consultest"
 	"github.com/leaderrun/leaderrun/locks/backend/etcd/etcdtest"
+	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
 // A peer is another program that runs a command under a lock. It suffers the same faults,
@@ -16,8 +20,8 @@ type peer struct {
 	backend string
 	subject string // for the report
 	store   func(*testing.T, plan) *store
-	rests   int                                      // see plan
-	args    func(t *testing.T, addr string) []string // arguments before the command
+	rests   int                       // see plan
+	args    func(m *machine) []string // arguments before the command
 }
 
 // peers returns all peers.
@@ -25,16 +29,33 @@ func peers() []peer {
 	return []peer{{
 		name: "etcdctl-lock", backend: "etcd", subject: "etcdctl lock",
 		store: etcdSingle,
-		args: func(t *testing.T, addr string) []string {
-			return []string{etcdtest.Binary(t, "", "etcdctl"), "--endpoints", addr, "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
+		args: func(m *machine) []string {
+			return []string{etcdtest.Binary(m.c.t, "", "etcdctl"), "--endpoints", m.Addrs()[0], "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
 		},
-	}, consulLock}
+	}, consulLock, flock}
 }
 
 var consulLock = peer{
 	name: "consul-lock", backend: "consul", subject: "consul lock",
 	store: consulSingle, rests: 6,
-	args: func(t *testing.T, addr string) []string {
-		return []string{consultest.Binary(t), "lock", "-http-addr", addr, "-shell=false", "-child-exit-code", lockName}
+	args: func(m *machine) []string {
+		return []string{consultest.Binary(m.c.t), "lock", "-http-addr", m.Addrs()[0], "-shell=false", "-child-exit-code", lockName}
 	},
+}
+
+// flock locks our lock file. Its job inherits the lock, so killing flock frees nothing.
+var flock = peer{
+	name: "flock", backend: "file", subject: "flock",
+	store: flockStore,
+	args: func(m *machine) []string {
+		dir := strings.TrimPrefix(m.c.store.env(nil)[0], "LEADERRUN_BACKEND=file://")
+		return []string{"flock", filepath.Join(dir, lockName+".lock")}
+	},
+}
+
+func flockStore(t *testing.T, p plan) *store {
+	if _, err := exec.LookPath("flock"); err != nil {
+		realserver.Missing(t, err.Error())
+	}
+	return fileStore(t, p)
 }

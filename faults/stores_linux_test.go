@@ -61,10 +61,11 @@ const onceShort = "CRON_TZ=UTC 10s"
 func plans() []plan {
 	all := []plan{
 		{name: "file", backend: "file", store: fileStore, crowds: true},
+		{name: "file-flock", backend: "file", mode: "with flock", store: flockStore, contender: &flock},
 		{name: "etcd", backend: "etcd", store: etcdSingle, crowds: true},
 		{name: "etcd-strict", backend: "etcd", mode: "three members, strict", store: etcdCluster, strict: true},
 		{name: "etcd-slots", backend: "etcd", mode: "two slots", store: etcdSingle, slots: 2},
-		{name: "etcd-drain", backend: "etcd", mode: "leases of 10 s, drains of 20 s", store: etcdSingle, drains: true, rests: 4},
+		{name: "etcd-drain", backend: "etcd", mode: "leases of 10 s, drains of 20 s", store: etcdSingle, drains: true, rests: 6},
 		{name: "etcd-once", backend: "etcd", mode: "once per 10 s", store: etcdSingle, once: onceShort},
 		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
 		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},

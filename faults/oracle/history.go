@@ -91,12 +91,14 @@ func (r *run) killedBy(f trace.Entry) bool {
 }
 
 // runs returns the runs in the order in which they were recorded. Several may have had
-// the same process id, one after the other.
-func (h History) runs() (all []*run, wrong []string) {
-	open := map[int]*run{}
+// the same process id, one after the other. Peers are killed at the end.
+func (h History) runs(peers bool) (all []*run, wrong []string) {
+	open, stopped := map[int]*run{}, false
 	faults := h.of(trace.Fault)
 	for _, e := range h.Entries {
 		switch e.Kind {
+		case trace.Stopped:
+			stopped = true
 		case trace.Began:
 			r := &run{pid: e.PID, host: e.Host, begun: e.At, ended: clock.Never}
 			if e.Call != 0 {
@@ -112,7 +114,7 @@ func (h History) runs() (all []*run, wrong []string) {
 			}
 			delete(open, e.PID)
 			r.ended, r.status, r.left = e.At, e.Status, e.Left
-			r.killed = slices.ContainsFunc(faults, r.killedBy)
+			r.killed = slices.ContainsFunc(faults, r.killedBy) || peers && stopped && r.status == 128+9
 		}
 	}
 	return all, wrong

@@ -195,6 +195,17 @@ func TestPeer(t *testing.T) {
 	if v := peer(func(m []made) { m[1].writes[0] = refused(4, 4.1, 9) }); v.Figures.Refused != 1 {
 		t.Errorf("refused: got %d", v.Figures.Refused)
 	}
+	for _, tt := range []struct {
+		stopped float64
+		peers   bool
+		orphans int
+	}{{9, true, 0}, {10, true, 2}, {9, false, 2}} { // what is left behind by one that was killed
+		h := history(nil, trace.Entry{Kind: trace.Began, Host: "c", PID: 77, At: at(8)}, trace.Entry{Kind: trace.Stopped, At: at(tt.stopped)},
+			trace.Entry{Kind: trace.Ran, Host: "c", PID: 77, At: at(9.1), Status: 137, Left: 2})
+		if v := Judge(h, Options{NoTokens: tt.peers}); v.Figures.Orphans != tt.orphans {
+			t.Errorf("stopped at %v: got %d orphans", tt.stopped, v.Figures.Orphans)
+		}
+	}
 }
 
 // TestPicture looks into the file that shows an illegal history.
@@ -303,18 +314,21 @@ func TestAgainst(t *testing.T) {
 		peer  made
 		fault trace.Entry
 		want  string
+		// forEver is set if the peer has no lease.
+		forEver bool
 	}{
-		{"between two", peer(5.3, 5.9), trace.Entry{}, ""},
-		{"in a term", peer(4, 5.9), trace.Entry{}, "overlap: a peer's job (pid 10050) was there 1s before the end of token 6"},
-		{"in a term, as it was harmed", peer(4, 5.9), struck("kill", "p", 3, 3.1), "overlap: a peer's job"},
-		{"until a term", peer(5.3, 6.5), trace.Entry{}, "overlap: token 9 was there 500ms before the end of a peer's job (pid 10050), which no fault had struck"},
-		{"until a term, as another was harmed", peer(5.3, 6.5), struck("kill", "a", 5.4, 5.5), "overlap: token 9"},
-		{"until a term, as it was harmed", peer(5.3, 6.5), struck("kill", "p", 5.4, 5.5), ""},
-		{"until a term, as the server was", peer(5.3, 6.5), struck("kill", "", 5.4, 5.5), ""},
+		{"between two", peer(5.3, 5.9), trace.Entry{}, "", false},
+		{"in a term", peer(4, 5.9), trace.Entry{}, "overlap: a peer's job (pid 10050) was there 1s before the end of token 6", false},
+		{"in a term, as it was harmed", peer(4, 5.9), struck("kill", "p", 3, 3.1), "overlap: a peer's job", false},
+		{"until a term", peer(5.3, 6.5), trace.Entry{}, "overlap: token 9 was there 500ms before the end of a peer's job (pid 10050), which no fault had struck", false},
+		{"until a term, as another was harmed", peer(5.3, 6.5), struck("kill", "a", 5.4, 5.5), "overlap: token 9", false},
+		{"until a term, as it was harmed", peer(5.3, 6.5), struck("kill", "p", 5.4, 5.5), "", false},
+		{"until a term, as the server was", peer(5.3, 6.5), struck("kill", "", 5.4, 5.5), "", false},
+		{"until a term, as it was harmed, without a lease", peer(5.3, 6.5), struck("kill", "p", 5.4, 5.5), "overlap: token 9", true},
 	} {
 		h := history(append(three(), tt.peer), tt.fault)
 		v := Judge(h.Without("p"), Options{TTL: 5 * time.Second})
-		v.Against(h, "p")
+		v.Against(h, "p", !tt.forEver)
 		if got := strings.Join(v.Wrong, "; "); !strings.HasPrefix(got, tt.want) || got != "" && tt.want == "" || v.Figures.Foreign != 1 {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}

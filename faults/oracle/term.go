@@ -64,7 +64,7 @@ type index struct {
 
 // terms finds the terms, in time, and what is wrong with the records.
 func (h History) terms(noTokens bool) (*index, []string) {
-	all, wrong := h.runs()
+	all, wrong := h.runs(noTokens)
 	x := &index{noTokens: noTokens, runs: map[int][]*run{}, ofRun: map[*run][]*term{}, ofToken: map[uint64][]*term{}}
 	for _, r := range all {
 		x.runs[r.pid] = append(x.runs[r.pid], r)
