@@ -64,7 +64,9 @@ const excluded = `
 - **Peers** have no guard and no helper, so only they themselves are killed and frozen
   ("leaderrun" means the peer there), and none meets a limit of tasks. Each of their jobs
   is one process. At the end they are killed, and what they leave then is not counted. flock(1)
-  has no lease: its job inherits the lock, and keeps it when flock is killed. consul lock has leases of 15 s, and an equal delay after a loss, so where it
+  has no lease: its job inherits the lock, and keeps it when flock is killed. client-go has no
+  program: its elector here runs a command while it leads, kills it when it no longer does, and
+  ends, as wrappers do. consul lock has leases of 15 s, and an equal delay after a loss, so where it
   takes part, faults are six times as far apart.
 - **A peer that contends** for a lock with leaderrun must find nothing of leaderrun's job. leaderrun
   must find nothing of the peer's, unless a fault struck that, the server or the network between

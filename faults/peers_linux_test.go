@@ -32,7 +32,7 @@ func peers() []peer {
 		args: func(m *machine) []string {
 			return []string{etcdtest.Binary(m.c.t, "", "etcdctl"), "--endpoints", m.Addrs()[0], "lock", "--ttl", strconv.Itoa(int(ttl.Seconds())), lockName}
 		},
-	}, consulLock, flock}
+	}, consulLock, elector, flock}
 }
 
 var consulLock = peer{

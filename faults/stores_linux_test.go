@@ -78,6 +78,7 @@ func plans() []plan {
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
 		{name: "consul-compat", backend: "consul", mode: "with consul lock", store: consulCompat, contender: &consulLock, rests: 6},
 		{name: "kubernetes", backend: "kubernetes", store: kubernetesStore},
+		{name: "kubernetes-elector", backend: "kubernetes", mode: "with a client-go elector", store: electorStore, contender: &elector},
 		{name: "kubernetes-strict", backend: "kubernetes", mode: "strict", store: kubernetesStore, strict: true},
 		{name: "gossip-oldest", backend: "gossip", mode: "the oldest leads", store: gossipOldest, excludes: "nobody"},
 		{name: "quorum", backend: "quorum", store: quorumStore, crowds: true},

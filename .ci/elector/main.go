@@ -1,10 +1,11 @@
 // Elector takes part in a leader election of client-go, as controllers do. It is a program of its
 // own, built with the API server's modules, because what it links takes minutes to build.
 //
-//	elector KUBECONFIG NAMESPACE LEASE IDENTITY SECONDS
+//	elector KUBECONFIG NAMESPACE LEASE IDENTITY SECONDS [COMMAND [ARG...]]
 //
-// It prints "leads" when it leads, and "lost" when it no longer does, each with CLOCK_BOOTTIME in
-// nanoseconds. TERM makes it release the Lease and end.
+// With a COMMAND, it runs that when it leads, kills it when it no longer does, and ends with it, as
+// wrappers do. Otherwise it goes on, and prints "leads" and "lost". TERM makes it release the Lease
+// and end.
 package main
 
 import (
@@ -12,12 +13,12 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -26,8 +27,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 6 {
-		log.Fatal("usage: elector KUBECONFIG NAMESPACE LEASE IDENTITY SECONDS")
+	if len(os.Args) < 6 {
+		log.Fatal("usage: elector KUBECONFIG NAMESPACE LEASE IDENTITY SECONDS [COMMAND [ARG...]]")
 	}
 	seconds, err := strconv.ParseFloat(os.Args[5], 64)
 	check(err)
@@ -38,6 +39,13 @@ func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
 	ttl := time.Duration(seconds * float64(time.Second))
+	callbacks := leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(context.Context) { fmt.Println("leads") },
+		OnStoppedLeading: func() { fmt.Println("lost") },
+	}
+	if command := os.Args[6:]; len(command) > 0 {
+		callbacks = (&wrapper{cmd: exec.Command(command[0], command[1:]...), release: cancel, ended: make(chan struct{})}).callbacks()
+	}
 	for ctx.Err() == nil {
 		leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 			Lock: &resourcelock.LeaseLock{
@@ -45,18 +53,40 @@ func main() {
 				LockConfig: resourcelock.ResourceLockConfig{Identity: os.Args[4]},
 			},
 			LeaseDuration: ttl, RenewDeadline: ttl * 2 / 3, RetryPeriod: ttl / 8, ReleaseOnCancel: true,
-			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(context.Context) { say("leads") },
-				OnStoppedLeading: func() { say("lost") },
-			},
+			Callbacks: callbacks,
 		})
 	}
 }
 
-func say(word string) {
-	var now unix.Timespec
-	check(unix.ClockGettime(unix.CLOCK_BOOTTIME, &now))
-	fmt.Println(word, now.Nano())
+// A wrapper runs a command while it leads.
+type wrapper struct {
+	cmd     *exec.Cmd
+	release func()        // has the Lease released
+	ended   chan struct{} // closed when the command has ended
+}
+
+func (w *wrapper) callbacks() leaderelection.LeaderCallbacks {
+	w.cmd.Stdout, w.cmd.Stderr = os.Stdout, os.Stderr
+	begun := make(chan struct{})
+	return leaderelection.LeaderCallbacks{
+		OnStartedLeading: func(context.Context) {
+			check(w.cmd.Start())
+			close(begun)
+			_ = w.cmd.Wait() // its status is in ProcessState
+			close(w.ended)
+			w.release()
+		},
+		OnStoppedLeading: func() {
+			select {
+			case <-begun:
+			default:
+				os.Exit(1) // it never led
+			}
+			_ = w.cmd.Process.Kill() // it may have ended
+			<-w.ended
+			os.Exit(max(w.cmd.ProcessState.ExitCode(), 0))
+		},
+	}
 }
 
 func check(err error) {

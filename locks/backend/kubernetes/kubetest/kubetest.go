@@ -52,7 +52,7 @@ func Binary(tb testing.TB) string {
 // .ci/elector.
 func Elector(tb testing.TB) string {
 	tb.Helper()
-	return realserver.Installed(tb, "kubernetes-v1.36.3", "elector")
+	return realserver.Installed(tb, "elector-v1.36.3", "elector")
 }
 
 // Start runs a server.
