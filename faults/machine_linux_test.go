@@ -147,7 +147,11 @@ func (m *machine) run(k task) (status int) {
 		return -1
 	}
 	pid := cmd.Process.Pid
-	m.c.note(trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin})
+	began := trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin}
+	if k.service != 0 && m.peer() == nil {
+		began.What = oracle.Service
+	}
+	m.c.note(began)
 	if after := cmp.Or(k.service, k.stop); after != 0 { // somebody stops it
 		p, _ := m.running()
 		stop := time.AfterFunc(after, func() { _ = m.Signal(p, unix.SIGTERM) }) // it may have ended

@@ -96,7 +96,7 @@ func (m *machine) draw() task {
 	if (p.backend == "etcd" || p.backend == "zookeeper") && !p.unfair && p.slots == 0 && r.IntN(10) == 0 {
 		k.options = append(slices.Clone(k.options), "--priority", strconv.Itoa(r.IntN(10)))
 	}
-	if p.drains { // a third each is asked by its own limit, by whoever stops leaderrun, and by operators
+	if p.drains { // a third each is asked to end by its own limit, by whoever stops leaderrun, and only by operators
 		k.manner, k.length, k.options = "draining", long.draw(r), nil
 		k.stop = pick(r, []choice[time.Duration]{{33, 0}, {33, span{ttl, 8 * ttl}.draw(r)}, {34, time.Hour}})
 	} else if r.IntN(10) == 0 && p.once == "" {

@@ -17,7 +17,8 @@
 //   - no job was killed while it ended in the time that it is allowed, and its lease was renewed;
 //   - with --once-per, no job has succeeded in a window in which another had, unless that could not
 //     be recorded;
-//   - no hook has run at the same time as its job;
+//   - no hook has run at the same time as its job, and no job of a service without its first hook,
+//     also in a term that a leaderrun got after a loss;
 //   - tokens rise from term to term;
 //   - no leaderrun, guard or helper has crashed, according to their output.
 //
@@ -33,7 +34,7 @@
 // Package trace defines the entries of the file. In addition:
 //
 //   - began has in Call the moment before leaderrun was started, or in At a moment soon
-//     after.
+//     after, and in What Service for a leaderrun with hooks.
 //   - start has in What "job", "child" for a process that a job has started, or the name of
 //     a hook, "elected" or "resign". A term has ended by itself if its last job has written
 //     end, success or failure.

@@ -68,6 +68,9 @@ func (h History) of(kind string) (found []trace.Entry) {
 	return found
 }
 
+// Service is what a leaderrun with --rejoin and hooks begins as.
+const Service = "service"
+
 // A run is one leaderrun, or one process of a peer.
 type run struct {
 	pid    int
@@ -76,7 +79,9 @@ type run struct {
 	ended  clock.Instant // Never if nobody has seen it
 	status int
 	killed bool
-	left   int // processes of its jobs that it left behind
+	// service is set if it was started with --rejoin and hooks.
+	service bool
+	left    int // processes of its jobs that it left behind
 }
 
 // killedBy reports whether a fault killed this leaderrun.
@@ -100,7 +105,7 @@ func (h History) runs(peers bool) (all []*run, wrong []string) {
 		case trace.Stopped:
 			stopped = true
 		case trace.Began:
-			r := &run{pid: e.PID, host: e.Host, begun: e.At, ended: clock.Never}
+			r := &run{pid: e.PID, host: e.Host, begun: e.At, ended: clock.Never, service: e.What == Service}
 			if e.Call != 0 {
 				r.begun = e.Call
 			}

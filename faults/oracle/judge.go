@@ -218,20 +218,6 @@ func (v *Verdict) outside(x *index, all []trace.Entry) {
 	}
 }
 
-// hooks reports what ran at the same time as a hook of its term: the job begins when nothing of
-// --on-elected is left, and --on-resign when nothing of the job is.
-func (v *Verdict) hooks(terms []*term) {
-	for _, t := range terms {
-		for _, hook := range t.stays {
-			for _, s := range t.stays {
-				if hook.What == "elected" && s != hook && s.First <= hook.Last || hook.What == "resign" && s != hook && s.Last >= hook.First {
-					v.complain(fmt.Sprintf("token %d: %s and its hook %s at one time", t.token, s.What, hook.What), t)
-				}
-			}
-		}
-	}
-}
-
 // resigned reports terms that were there after an operator was told that they were over.
 func (v *Verdict) resigned(x *index, all []trace.Entry) {
 	for _, e := range all {
