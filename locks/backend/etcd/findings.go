@@ -117,6 +117,7 @@ const oldestMinor = 4
 type defect struct {
 	minor, fixed int
 	text         string
+	others       bool // it needs another member
 }
 
 // defects lists those that can give a lock to two leaders, or lose an acknowledged write,
@@ -130,26 +131,28 @@ func defects() []defect {
 		// Members that differ show different leaders of one queue.
 		crash = "after a crash under load the members' data may differ (etcd-io/etcd#13766)"
 		auth  = "with authentication on, the members' data may differ (etcd-io/etcd#11651)"
-		// The next waiter leads before the holder's lease ends. The same defect also makes
-		// such a leader renew leases by itself, which Renew detects.
+		// The next waiter leads before the holder's lease ends, because another member has
+		// renewed it. The same defect also makes such a leader renew leases by itself, which
+		// Renew detects.
 		early = "a leader that had stalled may end leases too early (etcd-io/etcd#15247)"
 	)
-	return []defect{{5, 3, crash}, {4, 8, auth}, {5, 13, early}, {4, 31, early}}
+	return []defect{{5, 3, crash, false}, {4, 8, auth, false}, {5, 13, early, true}, {4, 31, early, true}}
 }
 
 // versionFindings reports each release with a defect. There may be several during an upgrade.
 func versionFindings(up []member) (all []locks.Finding) {
 	var seen []string
 	for _, m := range up {
-		if f := versionFinding(m.Version); f.Text != "" && !slices.Contains(seen, m.Version) && len(seen) < 8 {
+		if f := versionFinding(m.Version, m.alone); f.Text != "" && !slices.Contains(seen, m.Version) && len(seen) < 8 {
 			seen, all = append(seen, m.Version), append(all, f)
 		}
 	}
 	return all
 }
 
-// versionFinding has no text if no defect is known.
-func versionFinding(version string) locks.Finding {
+// versionFinding has no text if no defect is known. A defect that needs another member is a
+// warning if the member is alone.
+func versionFinding(version string, alone bool) locks.Finding {
 	f := locks.Finding{Check: "version", Level: locks.LevelError}
 	var major, minor, patch int
 	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 3 || major < 3 || major == 3 && minor < oldestMinor {
@@ -157,9 +160,16 @@ func versionFinding(version string) locks.Finding {
 		return f
 	}
 	var texts []string
+	f.Level = locks.LevelWarning
 	for _, d := range defects() {
 		if major == 3 && d.minor == minor && patch < d.fixed {
-			texts = append(texts, d.text)
+			text := d.text
+			if d.others && alone {
+				text = "in a cluster of several members, " + text
+			} else {
+				f.Level = locks.LevelError
+			}
+			texts = append(texts, text)
 			f.Fix = fmt.Sprintf("upgrade to 3.%d.%d or later", minor, d.fixed)
 		}
 	}

@@ -32,9 +32,19 @@ func TestVersionFinding(t *testing.T) {
 		{"", "error", "", "3.4"},
 		{"\x1b[2J", "error", `"\x1b[2J"`, "3.4"},
 	} {
-		f := versionFinding(tt.version)
+		f := versionFinding(tt.version, false)
 		if (f.Text != "") != (tt.level != "") || tt.level != "" && f.Level != tt.level || !strings.Contains(f.Text, tt.text) || !strings.Contains(f.Fix, tt.fix) {
 			t.Errorf("%q: %+v; want %+v", tt.version, f, tt)
+		}
+	}
+}
+
+// TestAlone checks that a defect that needs two members is a warning where there is one.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{"3.4.23": locks.LevelWarning, "3.5.12": locks.LevelWarning, "3.4.7": locks.LevelError, "3.5.2": locks.LevelError, "3.3.27": locks.LevelError} {
+		if f := versionFinding(version, true); f.Level != want || f.Text == "" {
+			t.Errorf("%s: %+v; want %s", version, f, want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type member struct {
 	locks.Server
 	status  *pb.StatusResponse // nil: none
 	proxied bool               // etcd's grpc-proxy is in between
+	alone   bool               // it is the only member of its cluster
 }
 
 // Probe implements [queue.Store]. It asks all endpoints, each over a separate connection,
@@ -70,6 +71,7 @@ func (l *lock) probe(ctx context.Context, endpoint string) member {
 	}
 	if m.status.Leader != 0 && !m.status.IsLearner {
 		m.proxied, _ = c.proxied(ctx) // an error says nothing
+		m.alone = !m.proxied && c.alone(ctx)
 	}
 	m.Version, m.Role = m.status.Version, role(m.status)
 	return m
@@ -88,6 +90,16 @@ func (c *client) status(ctx context.Context) (resp *pb.StatusResponse, by peer.P
 	}
 	err = c.withLogin(ctx, ask)
 	return resp, by, err
+}
+
+// alone reports whether it is certain that the cluster has one member.
+func (c *client) alone(ctx context.Context) bool {
+	var all *pb.MemberListResponse
+	err := c.withLogin(ctx, func() (err error) {
+		all, err = pb.NewClusterClient(c.etcd.ActiveConnection()).MemberList(ctx, &pb.MemberListRequest{})
+		return err
+	})
+	return err == nil && len(all.Members) == 1
 }
 
 // refusedUs reports whether the server refused a request because of its user, or because

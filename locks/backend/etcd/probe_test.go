@@ -67,7 +67,9 @@ func TestProbeEveryVersion(t *testing.T) {
 			found(t, s, "cluster", "ok", "one cluster")
 			found(t, s, "authentication", "warning", "is off")
 			if version == "3.4" { // 3.4.23, as Debian has it
-				found(t, s, "version", "error", "15247")
+				found(t, s, "version", "warning", "15247")
+				two := etcdtest.StartCluster(t, 2, etcdtest.Options{Version: version})
+				found(t, probe(t, two[0].URL()), "version", "error", "15247")
 			} else if len(s.Findings) > 2 {
 				t.Errorf("found %+v", s.Findings)
 			}
