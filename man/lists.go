@@ -129,6 +129,7 @@ func facts(k *backend.Info) string {
 	} {
 		b.WriteString(".It " + f.name + "\n" + words(f.text, ""))
 	}
+	fmt.Fprintf(&b, ".It Variables\n.Ev %s\n", strings.Join(k.Heeded(), " ,\n.Ev "))
 	b.WriteString(".El\n")
 	return b.String()
 }
