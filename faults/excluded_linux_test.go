@@ -49,8 +49,10 @@ const excluded = `
 - **A dead first address** is the first of two that a host names: with etcd, ZooKeeper,
   postgres and mysql, on all hosts but the first. No host names a server by a name that has
   several addresses.
-- **A failover to a replica**: postgres and mysql are one server each. A pooler of postgres leads to
-  a standby for a while, which refuses every write.
+- **A failover to a replica** that lacks the last writes may grant a held lock again, with a token
+  that was granted before. So the row of postgres with an asynchronous standby shows what happens,
+  as that of gossip does. In all other rows postgres and mysql are one server each. A pooler
+  leads to a standby for a while, which refuses every write.
 - **azblob, gcs and spanner are emulators** that enforce all preconditions. They keep their
   data in memory, or lose it unless they end in order: so they are frozen and restarted, but
   not killed. The answers that gcs and spanner invent follow the services' documentation.

@@ -90,6 +90,7 @@ func plans() []plan {
 		{name: "postgres-pooler", backend: "postgres", mode: "behind a pooler", store: postgresPooled},
 		{name: "postgres-once", backend: "postgres", mode: "once per 10 s", store: postgresStore, once: onceShort},
 		{name: "postgres-strict", backend: "postgres", mode: "strict", store: postgresStore, strict: true},
+		{name: "postgres-failover", backend: "postgres", mode: "an asynchronous standby", store: postgresPair, excludes: "nobody after a failover"},
 		{name: "spanner", backend: "spanner", store: spannerStore},
 		{name: "spanner-strict", backend: "spanner", mode: "strict", store: spannerStore, strict: true},
 	}

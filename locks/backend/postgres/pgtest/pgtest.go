@@ -54,11 +54,21 @@ func Start(tb testing.TB, o Options) *Server {
 func (s *Server) Standby(settings ...string) *Server {
 	s.TB.Helper()
 	standby := prepare(s.TB)
-	standby.run("pg_basebackup", "--pgdata", standby.data, "--write-recovery-conf", "--checkpoint", "fast",
-		"--dbname", s.URL()+"&application_name=standby")
-	standby.configure(settings)
-	standby.Start()
+	standby.Follow(s, settings...)
 	return standby
+}
+
+// Follow starts s, which has ended or has never been started, as a hot standby that follows
+// another server, with that one's data.
+func (s *Server) Follow(primary *Server, settings ...string) {
+	s.TB.Helper()
+	if err := os.RemoveAll(s.data); err != nil {
+		s.TB.Fatal(err)
+	}
+	s.run("pg_basebackup", "--pgdata", s.data, "--write-recovery-conf", "--checkpoint", "fast",
+		"--dbname", primary.URL()+"&application_name=standby")
+	s.configure(settings)
+	s.Start()
 }
 
 func prepare(tb testing.TB) *Server {
