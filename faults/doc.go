@@ -12,7 +12,8 @@
 // slot. The nemesis draws its faults from a seed; while a fault lasts, the jobs that it may
 // end do not end by themselves. Package oracle judges the records and leaderrun's output.
 //
-//	make faults                                     ten minutes of each cell, seven a processor at a time
+//	make faults                                     15 minutes of each cell, one a processor at a time
+//	make faults FAULTS_AT_ONCE=8                    sooner, but processes wait for a processor: see the report
 //	make faults FAULTS_MINUTES=60 FAULTS_SEED=7     an hour, with the seed of another run
 //	make faults FAULTS_BACKEND=etcd                 the cells whose names begin so
 //	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match

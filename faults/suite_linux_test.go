@@ -52,8 +52,12 @@ func TestMain(m *testing.M) {
 	// Cells mostly wait. Two cores bear those of the short form at once; with twice as many, processes wait for a
 	// processor longer than a lease.
 	flag.Parse()
-	if err := flag.Set("test.parallel", strconv.Itoa(7*runtime.NumCPU())); err != nil {
-		panic(err)
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", strconv.Itoa(7*runtime.NumCPU())); err != nil {
+			panic(err)
+		}
 	}
 	code := m.Run()
 	built.Remove()
