@@ -211,6 +211,9 @@ func (l *Line) unknown(shown string) error {
 	if c := l.Command; c.Early > 1 && (shown == "--lock" || shown == "-l") { // which most subcommands have
 		return output.WithHint(err, "name locks without an option: leaderrun "+c.Name+" "+c.Args)
 	}
+	if l.Command != l.Commands[0] && !strings.HasPrefix(shown, "--") {
+		return err // flock's -o, say, is an option of a run
+	}
 	return hintInstead(err, strings.TrimPrefix(shown, "--"))
 }
 

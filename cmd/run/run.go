@@ -200,11 +200,14 @@ func isDirectory(command string) bool {
 	return slices.Contains([]string{".", "..", string(filepath.Separator)}, filepath.Base(command))
 }
 
+// elsewhere maps subcommands of other tools to ours.
+var elsewhere = map[string]string{"list": "status", "lock": "run", "unlock": "release"}
+
 // misnamed adds a hint to the error about a command that does not exist, if no "--"
 // precedes the command and its name resembles that of a subcommand, or if it is the URL of
 // a backend. It removes the password from such a URL.
 func misnamed(l *options.Line, name string, err error) error {
-	near := locks.Nearest(name, options.Names(l.Commands))
+	near := cmp.Or(locks.Nearest(name, options.Names(l.Commands)), elsewhere[name])
 	var start *proc.StartError
 	switch {
 	case near != "" && !l.Dashed:

@@ -16,13 +16,13 @@ import (
 
 // Interpreters returns programs that run a script, which often is their first argument.
 func Interpreters() []string {
-	return []string{"ash", "awk", "bash", "bun", "csh", "dash", "deno", "fish", "java", "ksh", "lua", "mksh", "node", "perl", "php",
-		"powershell", "pwsh", "pypy", "python", "Rscript", "ruby", "sh", "tclsh", "tcsh", "zsh"}
+	return []string{"ash", "awk", "bash", "bun", "csh", "dash", "deno", "fish", "gawk", "java", "ksh", "lua", "mawk", "mksh", "nawk", "node", "perl", "php",
+		"powershell", "pwsh", "pypy", "python", "rbash", "Rscript", "ruby", "sh", "tclsh", "tcsh", "zsh"}
 }
 
 // Wrappers returns programs that run another program, or one of many.
 func Wrappers() []string {
-	return []string{"bundle", "busybox", "chroot", "chrt", "cmd", "docker", "doas", "env", "flock", "ionice", "kubectl", "make", "nerdctl",
+	return []string{"bundle", "busybox", "chroot", "chrt", "cmd", "docker", "doas", "env", "flock", "gmake", "ionice", "kubectl", "make", "nerdctl",
 		"nice", "nohup", "npm", "npx", "nsenter", "parallel", "pnpm", "podman", "poetry", "runuser", "setpriv", "setsid", "ssh", "stdbuf", "su",
 		"sudo", "systemd-run", "taskset", "time", "timeout", "toybox", "unshare", "uv", "xargs", "yarn"}
 }
