@@ -10,6 +10,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/kit/handle"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -26,15 +27,22 @@ func ask(t testing.TB, s *sim, token uint64, text string) {
 // delivers, or nil.
 func look(t testing.TB, s *sim, l locks.Lock) []byte {
 	t.Helper()
+	text, _ := looked(t, s, l)
+	return text
+}
+
+// looked is like look, and reports whether there was a request.
+func looked(t testing.TB, s *sim, l locks.Lock) (text []byte, asked bool) {
+	t.Helper()
 	verbs(s)
 	drive.Renew(t, l)
 	drive.Eventually(t, drive.Patience, "a read of requests", func() bool { return verbs(s)["ask read"] > 0 })
 	drive.Renew(t, l) // the next read begins only after the first has ended
 	select {
 	case text := <-l.(locks.Asker).Asked():
-		return text
+		return text, true
 	case <-time.After(50 * time.Millisecond):
-		return nil
+		return nil, false
 	}
 }
 
@@ -65,6 +73,10 @@ func TestAsk(t *testing.T) {
 			if got := look(t, s, l); got != nil {
 				t.Errorf("asked %q, which is for the token %d; ours is %d", got, token, g.Token)
 			}
+		}
+		s.SetState(requestCell, string(handle.NewRequest(g.Token, "resign"))) // without EncodeText
+		if got, asked := looked(t, s, l); asked {
+			t.Errorf("asked %q by a text that is not encoded", got)
 		}
 		for _, text := range []string{"\xff", strings.Repeat("x", locks.MaxRecord+1)} {
 			if err := l.(locks.Asker).Ask(drive.Context(t), g.Token, []byte(text)); !errors.Is(err, locks.ErrUsage) {
