@@ -21,6 +21,7 @@ type result string
 
 const (
 	notRun     result = "not run"
+	tooLate    result = "no time"
 	caught     result = "caught"
 	hangs      result = "hangs" // so it is noticed
 	survived   result = "survived"
@@ -54,7 +55,7 @@ func (m *mutant) judge(until time.Time) {
 			continue
 		}
 		if time.Now().After(until) {
-			m.result = notRun
+			m.result = tooLate
 			return
 		}
 		if m.result = s.judge(m.n); m.result != survived {

@@ -15,7 +15,7 @@ func TestSample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.judge(regexp.MustCompile(""), 1, time.Now().Add(time.Hour), func(m *mutant) { t.Log(survivors{}.news(m)) })
+	all.judge(regexp.MustCompile(""), nil, 1, time.Now().Add(time.Hour), func(m *mutant) { t.Log(survivors{}.news(m)) })
 	got := map[string]result{}
 	for _, m := range all.mutants {
 		got[strings.TrimPrefix(m.key, ".ci/mutate/testdata/sample Counter.Add ")] = m.result
@@ -39,6 +39,10 @@ func TestSample(t *testing.T) {
 	}
 	if !listed.complete(all.mutants) {
 		t.Error("survivors that are listed are not accepted")
+	}
+	all.judge(regexp.MustCompile(""), listed, 1, time.Now(), func(*mutant) {})
+	if listed.complete(all.mutants) {
+		t.Error("a lack of time for mutants that are not listed is accepted")
 	}
 	listed["of another package"] = "a decision"
 	if gone := listed.gone(all.mutants[1:]); len(gone) != 1 || gone[0] != all.mutants[0].key {

@@ -42,7 +42,7 @@ func (s survivors) news(m *mutant) string {
 	switch listed := s[m.key] != ""; {
 	case listed && noticed:
 		return fmt.Sprintf("listed, but %s: %s\n", m.result, m.key)
-	case !listed && !noticed && m.result != notRun:
+	case !listed && (m.result == survived || m.result == notReached):
 		return fmt.Sprintf("%s: %s\n\t%s\n", m.result, m.key, m.where)
 	}
 	return ""
@@ -64,10 +64,10 @@ func (s survivors) gone(mutants []*mutant) []string {
 	return gone
 }
 
-// complete reports whether all survivors are listed.
+// complete reports whether all that survive, or may, are listed.
 func (s survivors) complete(mutants []*mutant) bool {
 	return !slices.ContainsFunc(mutants, func(m *mutant) bool {
-		return (m.result == survived || m.result == notReached) && s[m.key] == ""
+		return (m.result == survived || m.result == notReached || m.result == tooLate) && s[m.key] == ""
 	})
 }
 
@@ -82,10 +82,10 @@ func table(mutants []*mutant) string {
 	}
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "package\tcaught\thangs\tsurvived\tnot reached\tnot run")
+	fmt.Fprintln(w, "package\tcaught\thangs\tsurvived\tnot reached\tno time\tnot run")
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		c := counts[name]
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\n", name, c[caught], c[hangs], c[survived], c[notReached], c[notRun])
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\n", name, c[caught], c[hangs], c[survived], c[notReached], c[tooLate], c[notRun])
 	}
 	_ = w.Flush()
 	return b.String()
