@@ -18,6 +18,7 @@ import (
 	"github.com/leaderrun/leaderrun/bench/conditions"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 )
 
 const (
@@ -204,28 +205,16 @@ type meter struct{ connections, messages, sent, received atomic.Int64 }
 // start returns the address of a proxy of a server.
 func (m *meter) start(t *testing.T, server string) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			m.connections.Add(1)
-			up, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go relayed(up, client, &m.sent, &m.messages)
-			go relayed(client, up, &m.received, new(atomic.Int64))
+	return drive.Listen(t, func(client net.Conn) {
+		m.connections.Add(1)
+		up, err := net.Dial("tcp", server)
+		if err != nil {
+			_ = client.Close()
+			return
 		}
-	}()
-	return l.Addr().String()
+		go relayed(client, up, &m.received, new(atomic.Int64))
+		relayed(up, client, &m.sent, &m.messages)
+	})
 }
 
 // relayed copies what one side says to the other, and counts it.
