@@ -113,5 +113,5 @@ func (e *exam) forgetNow(ctx context.Context, h *handle) error {
 }
 
 func leftBehind(name, why string) Check {
-	return warning("clean up", "delete by hand the backend's records of the lock "+name, "something may be left of %s: %s", name, why)
+	return warning("clean up", "leaderrun forget --yes "+name+"; or a later doctor deletes it, once it is an hour old", "something may be left of %s: %s", name, why)
 }
