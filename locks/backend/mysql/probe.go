@@ -23,8 +23,9 @@ type host struct {
 	locks.Server
 	// facts are global variables and the status of the server, by name in lower case. One
 	// that the server does not know is "".
-	facts map[string]string
-	user  string
+	facts      map[string]string
+	user       string
+	unverified bool // others may have answered, over TLS
 }
 
 const (
@@ -64,6 +65,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 	to := &connector{settings: s.settings, hosts: []string{address}, timeout: s.timeout, lenient: true}
 	to.secured = func(state tls.ConnectionState) {
 		h.TLS, h.Expires = tlsfiles.Security(state, tlsfiles.Own(s.settings.tls.Config()))
+		h.unverified = len(state.VerifiedChains) == 0
 	}
 	db := sql.OpenDB(to)
 	defer db.Close()
@@ -125,9 +127,12 @@ func (s *store) addFindings(hosts []host, to *locks.Servers) {
 
 // encryption reports what others on the way to the host could do.
 func (s *store) encryption(h host, to *locks.Servers) {
-	const fix = "enable TLS on the server, and verify it (cacert=FILE, or tls=true)"
+	const verify = "verify it (cacert=FILE, or tls=true)"
+	const fix = "enable TLS on the server, and " + verify
 	switch {
-	case h.TLS != "" || hosts.Local(h.Address):
+	case hosts.Local(h.Address), h.TLS != "" && !h.unverified:
+	case h.TLS != "":
+		to.Find("encryption", locks.LevelWarning, "the server's certificate is not verified: whoever answers can ask for the password", verify)
 	case s.settings.trustsAnyKey(h.Address):
 		to.Find("encryption", locks.LevelWarning, "TLS is not spoken, and the password goes to whoever answers (get-server-public-key)", fix)
 	default:

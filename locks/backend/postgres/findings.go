@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // addFindings reports what the hosts' answers mean for locks.
-func (s *settings) addFindings(hosts []host, to *locks.Servers) {
+func (s *settings) addFindings(all []host, to *locks.Servers) {
 	var primaries []host
-	for _, h := range hosts {
+	for _, h := range all {
 		if h.facts.role == "primary" {
 			primaries = append(primaries, h)
 		}
@@ -28,12 +29,15 @@ func (s *settings) addFindings(hosts []host, to *locks.Servers) {
 
 // encryption reports what others on the way to the host could do.
 func (h host) encryption(to *locks.Servers) {
-	const fix = "enable TLS on the server, and verify it with sslmode=verify-full and sslrootcert=FILE"
+	const verify = "verify it with sslmode=verify-full and sslrootcert=FILE"
+	const fix = "enable TLS on the server, and " + verify
 	switch {
 	case h.cleartext:
 		to.Find("encryption", locks.LevelWarning, "the password goes over the network unencrypted", fix+"; or let the server want SCRAM, and set require_auth=scram-sha-256")
 	case h.exposed:
 		to.Find("encryption", locks.LevelWarning, "TLS is not spoken: others on the way can read and change what is sent, and whoever answers can ask for the password", fix)
+	case h.unverified && !hosts.Local(h.Address):
+		to.Find("encryption", locks.LevelWarning, "the server's certificate is not verified: whoever answers can ask for the password", verify)
 	}
 }
 

@@ -18,9 +18,10 @@ import (
 // A host is one of the URL's, with its answers.
 type host struct {
 	locks.Server
-	facts     facts
-	cleartext bool // the password went there in clear text
-	exposed   bool // others may read what goes there
+	facts      facts
+	cleartext  bool // the password went there in clear text
+	exposed    bool // others may read what goes there
+	unverified bool // others may have answered, over TLS
 }
 
 // facts are the answers to factsSQL. A fact that our user may not see has its zero value.
@@ -97,6 +98,7 @@ func (s *store) ask(ctx context.Context, address string) (h host, err error) {
 	h.Version, h.Role = h.facts.version, h.facts.role
 	h.TLS, h.Expires = c.encryption()
 	h.cleartext, h.exposed = c.cleartext, exposed(c.Conn())
+	h.unverified = h.TLS != "" && c.tls.InsecureSkipVerify && c.tls.VerifyPeerCertificate == nil
 	return h, nil
 }
 
