@@ -17,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 )
 
 // maxAnswer is the most that is read of an answer, in bytes. A page of a list has up to
@@ -88,7 +89,7 @@ func newTransport(service string, connectTimeout time.Duration) *http.Transport 
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            bounded.Dialer(dialer.DialContext),
+		DialContext:            bounded.Dialer(hosts.Dialer(dialer.DialContext)),
 		TLSHandshakeTimeout:    connectTimeout,
 		Protocols:              http1,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},

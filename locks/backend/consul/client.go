@@ -17,6 +17,7 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/silence"
 )
 
@@ -62,7 +63,7 @@ func (c *client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if c.settings.socket {
 		network = "unix"
 	}
-	return bounded.Dialer((&net.Dialer{Timeout: c.timeout}).DialContext)(ctx, network, c.settings.addr)
+	return bounded.Dialer(hosts.Dialer((&net.Dialer{Timeout: c.timeout}).DialContext))(ctx, network, c.settings.addr)
 }
 
 func (c *client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {

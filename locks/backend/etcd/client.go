@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
+	"net"
+	"slices"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -14,6 +16,9 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
+	"github.com/leaderrun/leaderrun/locks/kit/proxy"
 )
 
 const (
@@ -68,6 +73,10 @@ func newClient(s *settings, connectTimeout time.Duration) (*client, error) {
 		}),
 		grpc.WithChainUnaryInterceptor(c.conns.unary),
 		grpc.WithChainStreamInterceptor(c.conns.stream),
+	}
+	if !slices.ContainsFunc(s.endpoints, func(endpoint string) bool { return proxy.GRPC("", endpoint) != "" }) {
+		to := hosts.Dialer(new(net.Dialer).DialContext) // with which gRPC would use no proxy
+		dial = append(dial, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return to(ctx, "tcp", addr) }))
 	}
 	if s.user != "" {
 		dial = append(dial, grpc.WithPerRPCCredentials(c.login))

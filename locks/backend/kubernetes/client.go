@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/transport"
 
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
+	"github.com/leaderrun/leaderrun/locks/kit/hosts"
 	"github.com/leaderrun/leaderrun/locks/kit/silence"
 )
 
@@ -97,7 +98,7 @@ func newTransport(timeout time.Duration) *http.Transport {
 	http1.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: timeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2}}
 	return &http.Transport{
-		DialContext:         bounded.Dialer(dialer.DialContext),
+		DialContext:         bounded.Dialer(hosts.Dialer(dialer.DialContext)),
 		TLSHandshakeTimeout: timeout, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	}
 }
