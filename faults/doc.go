@@ -19,7 +19,7 @@
 //	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match
 //	make faults FAULTS_JOBS='headless|pooling'      the jobs whose manners match
 //
-// make faults keeps the result of each cell in bin/faults. A run of the same commit and length
+// make faults keeps the result of each cell in bin/faults. A run of the same programs and length
 // that was interrupted continues with the cells that are left. Without that directory all are
 // run again. It writes RESULTS.md, unless it selects cells, faults or jobs. Its summary has to
 // be copied into README.md: a test in docs compares them. Without these variables, as in make

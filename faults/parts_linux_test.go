@@ -3,6 +3,7 @@ package faults
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func (s *suite) keeps() bool {
 	return s.parts != "" && s.only.String() == "" && s.jobs.String() == "" && !strings.Contains(s.run.Commit, " ")
 }
 
-// kept returns the result of a cell if it was run for as long, of the same source, with the
+// kept returns the result of a cell if it was run for as long, of the same programs, with the
 // seed that was asked for, if one was.
 func (s *suite) kept(t *testing.T, p plan) (k part, ok bool) {
 	if !s.keeps() {
@@ -39,7 +40,27 @@ func (s *suite) kept(t *testing.T, p plan) (k part, ok bool) {
 	if err != nil && !os.IsNotExist(err) {
 		t.Error(err)
 	}
-	return k, err == nil && k.Commit == s.run.Commit && k.Took == s.length && (!s.seeded || k.Seed == s.seed)
+	return k, err == nil && samePrograms(t, k.Commit, s.run.Commit) && k.Took == s.length && (!s.seeded || k.Seed == s.seed)
+}
+
+// samePrograms reports whether two commits differ only in this suite, in other tests or in
+// documents.
+func samePrograms(t *testing.T, a, b string) bool {
+	if a == b {
+		return true
+	}
+	out, err := exec.Command("git", "diff", "--name-only", a, b).Output()
+	if err != nil {
+		t.Logf("the result of commit %s is not used: %v", a, err)
+		return false
+	}
+	for file := range strings.Lines(string(out)) {
+		file = strings.TrimSpace(file)
+		if !strings.HasPrefix(file, "faults/") && !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(file, ".md") {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *suite) keep(t *testing.T, p plan, r report.Row) {
@@ -64,6 +85,11 @@ func (s *suite) cell(t *testing.T, p plan) {
 		t.Logf("from %s", s.partFile(p))
 		if k.Failed {
 			t.Errorf("it has failed: see its output; without %s it is run again", s.partFile(p))
+		}
+		if k.Commit != s.run.Commit {
+			s.mu.Lock()
+			s.others[k.Commit] = true
+			s.mu.Unlock()
 		}
 		s.add(k.Row)
 		return

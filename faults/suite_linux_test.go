@@ -36,9 +36,10 @@ type suite struct {
 	only    *regexp.Regexp // which faults are used
 	jobs    *regexp.Regexp // which manners of jobs are used
 
-	mu    sync.Mutex
-	rows  []report.Row
-	lacks map[string]error // what this machine lacks
+	mu     sync.Mutex
+	rows   []report.Row
+	others map[string]bool  // other commits, of which some rows are
+	lacks  map[string]error // what this machine lacks
 }
 
 // How long the suite takes unless FAULTS_MINUTES says otherwise: in the short form, and
@@ -140,7 +141,7 @@ func (s *suite) lack(what map[string]error) {
 // page returns the report.
 func (s *suite) page() (string, error) {
 	s.run.End()
-	h := report.Header{Run: s.run, Took: s.length, TTL: ttl, Backends: known.Backends(), Lacks: s.lacks, Excluded: excluded}
+	h := report.Header{Run: s.run, Took: s.length, TTL: ttl, Others: s.others, Backends: known.Backends(), Lacks: s.lacks, Excluded: excluded}
 	var b strings.Builder
 	err := report.Write(&b, h, s.rows)
 	return b.String(), err
@@ -148,7 +149,7 @@ func (s *suite) page() (string, error) {
 
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	s := &suite{run: conditions.Begin(), lacks: map[string]error{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS"), parts: os.Getenv("FAULTS_PARTS")}
+	s := &suite{run: conditions.Begin(), lacks: map[string]error{}, others: map[string]bool{}, length: shortRun, seed: uint64(time.Now().UnixNano()), backend: os.Getenv("FAULTS_BACKEND"), results: os.Getenv("FAULTS_RESULTS"), parts: os.Getenv("FAULTS_PARTS")}
 	s.records = cmp.Or(os.Getenv("FAULTS_KEEP"), os.TempDir())
 	if tester.Long() {
 		s.length = longRun

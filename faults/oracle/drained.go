@@ -19,7 +19,9 @@ const plenty = 10
 // drained reports jobs that were killed while they took their time to end, longer than a lease, as
 // they may when somebody asks them to. The lease is renewed meanwhile. If it cannot be, they are
 // killed shortly before its end, and no earlier: those that lived until then are in order. One that
-// knew of no lease, or that a fault may have killed, is not judged.
+// knew of no lease, or that a fault may have killed, is not judged, and neither is one that leaderrun
+// has lost the lock under: it may have asked the job to end because the lease was about to, and then
+// there is less time, even if a renewal succeeds later.
 func (v *Verdict) drained(x *index, all []trace.Entry) {
 	if !v.options.Drains {
 		return
@@ -28,7 +30,7 @@ func (v *Verdict) drained(x *index, all []trace.Entry) {
 	inTime := 0
 	for _, e := range all {
 		t := x.term(e)
-		if t == nil || t.knower().Until == 0 || slices.ContainsFunc(v.faults, func(f trace.Entry) bool {
+		if t == nil || t.knower().Until == 0 || t.status == exitLost || slices.ContainsFunc(v.faults, func(f trace.Entry) bool {
 			return f.Host == t.host && deadly(f.What) && f.Call <= t.Last.Add(striking) && max(f.At, f.Call) >= e.At
 		}) {
 			continue
