@@ -199,10 +199,12 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 		c.checkCrashes()
 		return v
 	}
-	if len(v.Wrong) == 0 {
+	if len(v.Wrong) > 0 {
+		c.t.Error(v)
+	}
+	if !c.t.Failed() {
 		return v
 	}
-	c.t.Error(v)
 	kept := filepath.Join(s.records, c.cookie)
 	if err := os.CopyFS(kept, os.DirFS(c.dir)); err != nil {
 		c.t.Error(err)

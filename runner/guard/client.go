@@ -64,8 +64,8 @@ func Begin(before map[int]uint64) *Client {
 }
 
 // Contain chooses how the job is contained. It must be called before Start. It returns an
-// error if that is not possible here, and [proc.ErrForeign] if no containment is. Contain
-// waits for the guard unless t is "".
+// error if that is not possible here, and [proc.ErrForeign] if no containment is. If it is only
+// not possible now, Start says so. Contain waits for the guard unless t is "".
 func (cl *Client) Contain(t Tier) error {
 	if err := proc.SeesUs(); err != nil {
 		return err
@@ -79,8 +79,7 @@ func (cl *Client) Contain(t Tier) error {
 		return nil
 	}
 	cl.Close() // a namespace begins with its first process
-	// If there is no room for one, Start says so.
-	if cl.err = cl.launch(); cl.err != nil && !errors.Is(cl.err, threads.ErrOut) {
+	if cl.err = cl.launch(); cl.err != nil && !isShortage(cl.err) {
 		return fmt.Errorf("the tier pidns is not available here: %w", cl.err)
 	}
 	return nil

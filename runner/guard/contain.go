@@ -1,8 +1,11 @@
 package guard
 
 import (
+	"errors"
 	"slices"
 	"syscall"
+
+	"github.com/leaderrun/leaderrun/locks/program/threads"
 )
 
 // A Tier is a way to contain a job, so that none of its processes can escape; "" is the
@@ -27,6 +30,11 @@ const (
 
 // Tiers returns all tiers, the weakest first.
 func Tiers() []Tier { return []Tier{Pgroup, Subreaper, Pidns, Cgroup} }
+
+// isShortage reports whether an error may pass, so that it does not say that a tier is missing.
+func isShortage(err error) bool {
+	return slices.ContainsFunc([]error{threads.ErrOut, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE}, func(e error) bool { return errors.Is(err, e) })
+}
 
 // A container contains a job as one tier does.
 type container interface {

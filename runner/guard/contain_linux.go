@@ -184,7 +184,10 @@ func (t Tier) check() error {
 		return nil
 	}
 	g, err := cgroup.New()
-	if err != nil {
+	switch {
+	case isShortage(err):
+		return nil // the guard, which makes another, may find room
+	case err != nil:
 		return fmt.Errorf("the tier cgroup is not available here: %w", err)
 	}
 	return g.Remove()
