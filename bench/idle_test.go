@@ -101,6 +101,8 @@ type demand struct {
 	switches int
 	threads  int
 	pss      float64 // in bytes; what processes share counts in parts
+	// anonymous is the part of it that is no file's. The kernel drops the others as it likes.
+	anonymous float64
 }
 
 // demands returns what each command and its descendants have used, without the job.
@@ -121,10 +123,12 @@ func demands(commands []*exec.Cmd) (all []demand) {
 // proc_pid_smaps(5).
 func (d *demand) add(pid int) {
 	rollup, _ := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
-	_, after, _ := strings.Cut(string(rollup), "\nPss:")
-	var kib float64
-	_, _ = fmt.Sscan(after, &kib) // nothing if the process has ended
-	d.pss += kib * 1024
+	for name, sum := range map[string]*float64{"Pss": &d.pss, "Pss_Anon": &d.anonymous} {
+		_, after, _ := strings.Cut(string(rollup), "\n"+name+":")
+		var kib float64
+		_, _ = fmt.Sscan(after, &kib) // nothing if the process has ended
+		*sum += kib * 1024
+	}
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid)) // the pattern is valid
 	d.threads += len(threads)
 	for _, thread := range threads {

@@ -26,14 +26,14 @@ type soaked struct {
 
 // A level is what is in use at one moment.
 type level struct {
-	pss                                  float64 // of holder and waiter, in MB
+	memory                               float64 // of holder and waiter that is no file's, in MB
 	threads, descriptors, files, inStore int
 }
 
 // TestSoak watches for SOAK_MINUTES what leaderrun uses, on each store, while nothing happens to
-// one lock and another changes hands every few seconds. It writes SOAK.md. From a tenth of the time
-// on, descriptors, files and the store's entries must not grow, and memory and threads by no more
-// than a tenth.
+// one lock and another changes hands every few seconds. It writes SOAK.md. In the second half of the
+// time, no more descriptors, files and entries of the store may be in use than in the first, and no
+// more than a tenth more memory and threads.
 func TestSoak(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("SOAK_MINUTES"), 64)
 	if err != nil {
@@ -63,25 +63,24 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	next(length / 10)
-	first, most := map[*soaked]level{}, map[*soaked]level{}
-	for _, s := range all {
-		first[s] = s.level(t)
-	}
-	for i := 1; i <= 20; i++ {
-		next(length/10 + time.Duration(i)*length*9/200)
+	const samples = 20
+	halves := [2]map[*soaked]level{{}, {}}
+	for i := 1; i <= samples; i++ {
+		next(length/10 + time.Duration(i)*length*9/10/samples)
 		for _, s := range all {
-			most[s] = most[s].max(s.level(t))
+			half := halves[(i-1)*2/samples]
+			half[s] = half[s].max(s.level(t))
 		}
 	}
 	b.conditions.End()
 	var page strings.Builder
 	fmt.Fprintf(&page, "# What is in use after hours\n\nWritten by `make soak`. A holder and a waiter stay for %v, and another lock changes hands every few seconds.\n"+
-		"Each figure is that after a tenth of the time, and the greatest of twenty from then on.\n\n%v\n", length, b.conditions)
-	page.WriteString("| store | runs of the other lock, failed | memory of both, MB | threads | descriptors | files in TMPDIR | entries in the store |\n|---|--:|--:|--:|--:|--:|--:|\n")
+		"Each figure is the greatest of ten in the first half of the time, and of ten in the second.\n\n%v\n", length, b.conditions)
+	page.WriteString("| store | runs of the other lock, failed | memory of both but of files, MB | threads | descriptors | files in TMPDIR | entries in the store |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, s := range all {
-		f, m := first[s], most[s]
-		fmt.Fprintf(&page, "| %s | %d, %d | %.1f, %.1f | %d, %d | %d, %d | %d, %d | %d, %d |\n", s.name, s.runs, s.bad, f.pss, m.pss, f.threads, m.threads, f.descriptors, m.descriptors, f.files, m.files, f.inStore, m.inStore)
-		if m.threads > f.threads*11/10 || m.descriptors > f.descriptors || m.files > f.files || m.inStore > f.inStore || m.pss > f.pss*1.1 {
+		f, m := halves[0][s], halves[1][s]
+		fmt.Fprintf(&page, "| %s | %d, %d | %.1f, %.1f | %d, %d | %d, %d | %d, %d | %d, %d |\n", s.name, s.runs, s.bad, f.memory, m.memory, f.threads, m.threads, f.descriptors, m.descriptors, f.files, m.files, f.inStore, m.inStore)
+		if m.threads > f.threads*11/10 || m.descriptors > f.descriptors || m.files > f.files || m.inStore > f.inStore || m.memory > f.memory*1.1 {
 			t.Errorf("%s: something grows: %+v, later %+v", s.name, f, m)
 		}
 	}
@@ -115,7 +114,7 @@ func (s *soaked) turn(b *bench) {
 func (s *soaked) level(t *testing.T) (l level) {
 	t.Helper()
 	for _, d := range demands(s.stay) {
-		l.pss += d.pss / megabyte
+		l.memory += d.anonymous / megabyte
 		l.threads += d.threads
 	}
 	for _, cmd := range s.stay {
@@ -128,5 +127,5 @@ func (s *soaked) level(t *testing.T) (l level) {
 }
 
 func (l level) max(m level) level {
-	return level{max(l.pss, m.pss), max(l.threads, m.threads), max(l.descriptors, m.descriptors), max(l.files, m.files), max(l.inStore, m.inStore)}
+	return level{max(l.memory, m.memory), max(l.threads, m.threads), max(l.descriptors, m.descriptors), max(l.files, m.files), max(l.inStore, m.inStore)}
 }
