@@ -84,7 +84,7 @@ func nodes(t *testing.T, c *zk.Conn, path string) (n int) {
 }
 
 func consulRecords(t *testing.T) store {
-	s := consultest.Start(t, consultest.Options{HCL: []string{`limits { http_max_conns_per_client = 20000 }`}})
+	s := consultest.Start(t, consultest.Options{HCL: []string{`limits { http_max_conns_per_client = 10000 }`}})
 	return store{"consul", at("consul://"), s.Addr(), consul.Open, func() int {
 		var keys, sessions []any
 		for path, list := range map[string]*[]any{"/v1/kv/?recurse": &keys, "/v1/session/list": &sessions} {
