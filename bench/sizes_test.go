@@ -112,6 +112,7 @@ func (q *queue) idle(waiters int) string {
 	}
 	q.took(holder)
 	q.turn(holder)
+	q.released = time.Time{} // nobody waits
 	n := float64(len(all))
 	return fmt.Sprintf("%.1f, %.0f, %.1f, %.1f", (after[0]-before[0])/n, (after[1]-before[1])/n, (after[2]-before[2])/n/1000, (after[3]-before[3])/n/1000)
 }
