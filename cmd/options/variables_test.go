@@ -21,6 +21,7 @@ func TestMisspellings(t *testing.T) {
 		{"BACKENDS=x", "file", ""},
 		{"LEADERRUN_REQUIRE_CONTAINMENT=cgroup", "file", removed["require-containment"]},
 		{"LEADERRUN_REQUIRE_CONTAINMENT=", "file", ""},
+		{"LEADERRUN_TIMEOUT=3", "file", ""},
 	} {
 		var got string
 		for _, m := range Misspellings([]string{"PATH=/bin", tt.set}, tt.backend) {
