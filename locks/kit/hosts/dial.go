@@ -17,18 +17,14 @@ const another = 250 * time.Millisecond
 // not answer costs little of the time that a request has; of net.Dialer it gets half.
 func Dialer(dial Dial) Dial {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		host, port, err := net.SplitHostPort(addr)
-		if err != nil || network == "unix" {
+		if network == "unix" {
 			return dial(ctx, network, addr)
 		}
-		ips, err := net.DefaultResolver.LookupHost(ctx, host)
-		if err != nil || len(ips) < 2 {
-			return dial(ctx, network, addr) // whose error is the usual one
+		all := new(Search).resolve(ctx, addr)
+		if len(all) == 1 {
+			return dial(ctx, network, addr) // if there is none, its error is the usual one
 		}
-		for i := range ips {
-			ips[i] = net.JoinHostPort(ips[i], port)
-		}
-		return race(ctx, ips, func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, network, addr) })
+		return race(ctx, all, func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, network, addr) })
 	}
 }
 
