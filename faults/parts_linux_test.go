@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/leaderrun/leaderrun/faults/report"
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
@@ -94,21 +93,10 @@ func (s *suite) cell(t *testing.T, p plan) {
 		s.add(k.Row)
 		return
 	}
-	waits := watchProcessors()
+	share := trial.Share()
 	v := runCell(t, p, s)
 	r := s.row(p, v)
-	r.Pressure = waits()
+	r.Pressure = share()
 	s.keep(t, p, r)
 	s.add(r)
-}
-
-// watchProcessors returns how to learn for which part of the time, from now on, any process waited for a
-// processor.
-func watchProcessors() (part func() float64) {
-	begun := time.Now()
-	before, _ := trial.Waited()
-	return func() float64 {
-		after, _ := trial.Waited()
-		return float64(after-before) / float64(time.Since(begun))
-	}
 }
