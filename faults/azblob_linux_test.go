@@ -12,7 +12,7 @@ import (
 func azblobStore(t *testing.T, p plan) *store {
 	s := azblobtest.Start(t)
 	all := &store{
-		servers: []string{s.Addr()}, http: true,
+		servers: []string{s.Addr()}, http: true, named: true,
 		env: func(addrs []string) []string {
 			return []string{"LEADERRUN_BACKEND=" + azblobtest.URL(addrs[0], "faults").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}
 		},

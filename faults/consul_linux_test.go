@@ -26,9 +26,59 @@ func consulCluster(t *testing.T, p plan) *store {
 	return consulStore(consultest.StartCluster(t, 3, consultest.Options{Places: l.places()}), l, p)
 }
 
+// consulAgents is a server, and an agent for each host. A host's sessions end when the node of its
+// agent leaves. If the agent is dead, nobody tells the holder, and only the lock delay excludes others.
+func consulAgents(t *testing.T, p plan) *store {
+	// A dead agent is known to be dead within a second.
+	server := consultest.Start(t, consultest.Options{HCL: []string{`gossip_lan { probe_interval = "200ms" probe_timeout = "100ms" suspicion_mult = 2 }`}})
+	s := consulStore(consultest.Cluster{server}, nil, p)
+	s.servers, s.own, s.named = nil, true, false
+	agents := map[string]*consultest.Server{} // by node
+	for range p.machines() {
+		a := server.Agent()
+		s.servers = append(s.servers, a.Addr())
+		agents[a.Node] = a
+	}
+	ofHolder := func(name string, harm func(*nemesis, *consultest.Server) bool) fault {
+		return fault{name, func(n *nemesis, _ *machine) bool {
+			session := consulHolder(server)
+			if session == "" {
+				return false
+			}
+			var all []struct{ Node string }
+			_ = json.Unmarshal([]byte(server.Ask(http.MethodGet, "/v1/session/info/"+session, "")), &all)
+			return len(all) > 0 && harm(n, agents[all[0].Node]) // or it has just ended
+		}}
+	}
+	forced := func(a *consultest.Server) { server.Ask(http.MethodPut, "/v1/agent/force-leave/"+a.Node, "") }
+	s.faults = append(s.faults,
+		consulEviction(server, "session destroyed", func(session string) { server.Ask(http.MethodPut, "/v1/session/destroy/"+session, "") }),
+		ofHolder("agent leaves", func(n *nemesis, a *consultest.Server) bool { return restart(n, a, a.Stop) }),
+		ofHolder("agent killed", func(n *nemesis, a *consultest.Server) bool { return restart(n, a, a.Kill) }),
+		ofHolder("agent killed, its node forced to leave", func(n *nemesis, a *consultest.Server) bool {
+			n.length = max(n.length, ttl)
+			a.Kill()
+			forced(a)
+			n.pass()
+			a.Start()
+			return true
+		}),
+		ofHolder("agent frozen, its node forced to leave", func(n *nemesis, a *consultest.Server) bool {
+			n.length = max(n.length, ttl)
+			a.Pause()
+			forced(a)
+			n.pass()
+			a.Resume()
+			a.WaitReady()
+			return true
+		}),
+	)
+	return s
+}
+
 // consulStore is a server, or several, of which all runs name the first.
 func consulStore(c consultest.Cluster, l links, p plan) *store {
-	s := &store{servers: []string{c[0].Addr()}, http: true, env: func(addrs []string) []string { return backend("consul", addrs, "") }}
+	s := &store{servers: []string{c[0].Addr()}, http: true, named: true, env: func(addrs []string) []string { return backend("consul", addrs, "") }}
 	for _, server := range c {
 		s.faults = append(s.faults, serverFaults(server)...)
 	}
@@ -50,11 +100,20 @@ func consulStore(c consultest.Cluster, l links, p plan) *store {
 // consulEviction ends a running term.
 func consulEviction(s *consultest.Server, name string, evict func(session string)) fault {
 	return fault{name, func(*nemesis, *machine) bool {
-		var all []struct{ Session string }
-		if json.Unmarshal([]byte(s.Ask(http.MethodGet, consulKey, "")), &all) != nil || len(all) == 0 || all[0].Session == "" {
-			return false // nobody has the lock
+		session := consulHolder(s)
+		if session == "" {
+			return false
 		}
-		evict(all[0].Session)
+		evict(session)
 		return true
 	}}
+}
+
+// consulHolder returns the holder's session, or "" if nobody has the lock.
+func consulHolder(s *consultest.Server) string {
+	var all []struct{ Session string }
+	if json.Unmarshal([]byte(s.Ask(http.MethodGet, consulKey, "")), &all) != nil || len(all) == 0 {
+		return ""
+	}
+	return all[0].Session
 }

@@ -30,7 +30,7 @@ func cutFaults(c *cell) (all []fault) {
 	if c.hosts[1].aliased() {
 		all = append(all, fault{"first address dead", loseAlias})
 	}
-	if len(c.store.servers) > 1 {
+	if len(c.store.servers) > 1 && !c.store.own {
 		all = append(all, fault{"one server cut off", cutOne})
 	}
 	return append(all, fault{exhausted, exhaust}) // exhaust heals the network

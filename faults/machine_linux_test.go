@@ -272,13 +272,22 @@ func (m *machine) service() []string {
 	return []string{"--rejoin", "--on-elected", hook, "--on-resign", hook, "--health", "true", "--health-interval", "0.5"}
 }
 
-// aliased reports whether the host names the first server twice: all but one do, if they can.
-func (m *machine) aliased() bool { return m.c.store.several && m.name != "0" && m.Alias() != "" }
+// aliased reports whether the host has two addresses for the first server: all but one do, if they can.
+func (m *machine) aliased() bool {
+	return (m.c.store.several || m.c.store.named && m.ServerName() != "") && m.host() != "0" && m.Alias() != ""
+}
 
 // addresses returns where the host reaches the store.
 func (m *machine) addresses() []string {
 	addrs := m.Addrs()
-	if m.aliased() {
+	if m.c.store.own {
+		i, err := strconv.Atoi(m.host())
+		m.must(err)
+		return addrs[i : i+1]
+	}
+	if m.aliased() && m.c.store.named {
+		addrs[0] = m.ServerName()
+	} else if m.aliased() {
 		addrs = append([]string{m.Alias()}, addrs...)
 	}
 	if m.c.store.members {

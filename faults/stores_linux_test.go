@@ -76,6 +76,7 @@ func plans() []plan {
 		{name: "azblob-strict", backend: "azblob", mode: "strict", store: azblobStore, strict: true},
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
+		{name: "consul-agents", backend: "consul", mode: "an agent for each host", store: consulAgents},
 		{name: "consul-compat", backend: "consul", mode: "with consul lock", store: consulCompat, contender: &consulLock, rests: 6},
 		{name: "kubernetes", backend: "kubernetes", store: kubernetesStore},
 		{name: "kubernetes-elector", backend: "kubernetes", mode: "with a client-go elector", store: electorStore, contender: &elector},
@@ -107,6 +108,8 @@ type store struct {
 	faults  []fault                       // faults of the store
 	http    bool                          // the servers speak HTTP/1.1
 	several bool                          // a run may name several addresses of one server
+	named   bool                          // a run may name the first server by a name that has several addresses
+	own     bool                          // each host names only one server, which is its own
 	members bool                          // the hosts are the servers, of each other
 	begin   func(*cell)                   // starts what runs on the hosts themselves; may be nil
 }
@@ -143,7 +146,7 @@ func zkEnsemble(t *testing.T, p plan) *store {
 func gcsStore(t *testing.T, p plan) *store {
 	s := gcstest.Start(t)
 	return &store{
-		servers: []string{s.Addr()}, http: true,
+		servers: []string{s.Addr()}, http: true, named: true,
 		env: func(addrs []string) []string {
 			return []string{"LEADERRUN_BACKEND=gcs://" + gcstest.Bucket + "/faults", "STORAGE_EMULATOR_HOST=" + addrs[0]}
 		},

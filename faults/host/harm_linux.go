@@ -81,6 +81,10 @@ func (h *Host) BlackholeReplies() {
 // to that server's proxy.
 func (h *Host) Alias() string { return h.alias }
 
+// ServerName is a name of the first server for which the host finds two addresses, first that of Alias,
+// with their port; "" if it can have none.
+func (h *Host) ServerName() string { return h.named }
+
 // LoseAlias silently loses what the host sends to Alias, until Heal.
 func (h *Host) LoseAlias() {
 	h.tb.Helper()

@@ -44,6 +44,7 @@ type Host struct {
 	servers []string // in the order of Options
 	proxies map[string]*faultproxy.Proxy
 	alias   string // leads to the first server
+	named   string // both of its addresses
 
 	mu      sync.Mutex
 	started []Process          // by Cmd.Start
@@ -98,7 +99,7 @@ func newHost(tb testing.TB, o Options) *Host {
 		h.proxies[s] = faultproxy.NewAt(tb, ip, 0, s)
 	}
 	if h.network != nil && len(o.Servers) > 0 {
-		h.alias = faultproxy.NewAt(tb, h.network.alias.AsSlice(), 0, h.Addr(o.Servers[0])).Addr()
+		h.lack(Names, h.addAlias())
 	}
 	tb.Cleanup(h.end) // before all else that ends
 	return h
@@ -113,6 +114,7 @@ const (
 	Memory   = "out of memory"
 	Freezing = "a frozen machine"
 	Hidden   = "hidden processes" // by [Cmd.Hide]
+	Names    = "names with several addresses"
 	Clock    = "clocks set apart" // if Options.Apart
 )
 

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -210,6 +212,27 @@ func TestLoseAlias(t *testing.T) {
 	defer c.Close()
 	say(t, c, "healed")
 	wants(t, "server", p.got, "healed")
+}
+
+// TestServerName looks up the name's addresses on the host, and nowhere else.
+func TestServerName(t *testing.T) {
+	t.Parallel()
+	h := newHostWith(t, Names, Options{Servers: []string{newPeer(t).addr}})
+	name, port, err := net.SplitHostPort(h.ServerName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, addr := range []string{h.Alias(), h.Addrs()[0]} {
+		want = append(want, strings.TrimSuffix(addr, ":"+port)+" "+name)
+	}
+	out, err := h.Command("grep", name, "/etc/hosts").Output()
+	if got := strings.Fields(string(out)); err != nil || !slices.Equal(got, strings.Fields(strings.Join(want, " "))) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+	if text, err := os.ReadFile("/etc/hosts"); err != nil || strings.Contains(string(text), name) {
+		t.Errorf("outside: %s, %v", text, err)
+	}
 }
 
 // TestApart harms one host, and one server of another, and checks that everything else

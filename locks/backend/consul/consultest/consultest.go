@@ -53,7 +53,6 @@ func Start(tb testing.TB, o Options) *Server {
 // StartCluster runs n servers. Sessions may have a ttl of 1 s.
 func StartCluster(tb testing.TB, n int, o Options) Cluster {
 	tb.Helper()
-	bin := Binary(tb)
 	all := make(Cluster, n)
 	for i := range all {
 		all[i] = &Server{Node: fmt.Sprintf("n%d", i+1), tb: tb, o: o, http: realserver.FreePort(tb), serf: realserver.FreePort(tb)}
@@ -63,35 +62,52 @@ func StartCluster(tb testing.TB, n int, o Options) Cluster {
 		if o.Places != nil {
 			place = o.Places[i]
 		}
-		dir := realserver.DataDir(tb)
-		args := []string{
-			"agent", "-server", fmt.Sprint("-bootstrap-expect=", n), "-node", s.Node, "-data-dir", filepath.Join(dir, "data"),
-			"-bind", place.Host(), "-client", place.Host(), "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
-			"-serf-lan-port", fmt.Sprint(s.serf), "-serf-wan-port", "-1", "-server-port", fmt.Sprint(realserver.FreePort(tb)),
-			"-log-level", "warn",
-			"-hcl", `session_ttl_min = "1s"`, "-hcl", `performance { raft_multiplier = 1 }`, "-hcl", `disable_update_check = true`, "-hcl", `limits { http_max_conns_per_client = 2000 }`,
-		}
-		if o.HTTPS {
-			args = append(args, "-http-port", "-1", "-hcl", fmt.Sprintf("ports { https = %d }", s.http))
-		} else {
-			args = append(args, "-http-port", fmt.Sprint(s.http))
-		}
-		if o.Token != "" {
-			args = append(args, "-hcl", fmt.Sprintf(`acl { enabled = true default_policy = "deny" tokens { initial_management = %q agent = %q } }`, o.Token, o.Token))
-		}
-		for _, hcl := range o.HCL {
-			args = append(args, "-hcl", hcl)
-		}
+		args := []string{"-server", fmt.Sprint("-bootstrap-expect=", n), "-server-port", fmt.Sprint(realserver.FreePort(tb))}
 		if i > 0 {
-			args = append(args, "-retry-join", all[0].Place.Addr(all[0].serf), "-retry-interval", "1s")
+			args = append(args, "-retry-join", all[0].Place.Addr(all[0].serf))
 		}
-		s.Process = &realserver.Process{TB: tb, Path: bin, Args: args, Place: place, Env: []string{"HOME=" + dir}, LogFile: filepath.Join(dir, "log")}
-		s.Process.Start()
+		s.run(place, args...)
 	}
 	for _, s := range all {
 		s.WaitReady()
 	}
 	return all
+}
+
+// Agent runs a client agent that joins the server.
+func (s *Server) Agent() *Server {
+	s.tb.Helper()
+	a := &Server{tb: s.tb, o: s.o, http: realserver.FreePort(s.tb), serf: realserver.FreePort(s.tb)}
+	a.Node = fmt.Sprint("agent-", a.http)
+	a.run(realserver.Place{}, "-retry-join", s.Place.Addr(s.serf))
+	a.WaitReady()
+	return a
+}
+
+// run starts the server, or agent, for the first time, with further arguments.
+func (s *Server) run(place realserver.Place, args ...string) {
+	s.tb.Helper()
+	dir := realserver.DataDir(s.tb)
+	args = append([]string{
+		"agent", "-node", s.Node, "-data-dir", filepath.Join(dir, "data"),
+		"-bind", place.Host(), "-client", place.Host(), "-dns-port", "-1", "-grpc-port", "-1", "-grpc-tls-port", "-1",
+		"-serf-lan-port", fmt.Sprint(s.serf), "-serf-wan-port", "-1", "-retry-interval", "1s",
+		"-log-level", "warn",
+		"-hcl", `session_ttl_min = "1s"`, "-hcl", `performance { raft_multiplier = 1 }`, "-hcl", `disable_update_check = true`, "-hcl", `limits { http_max_conns_per_client = 2000 }`,
+	}, args...)
+	if s.o.HTTPS {
+		args = append(args, "-http-port", "-1", "-hcl", fmt.Sprintf("ports { https = %d }", s.http))
+	} else {
+		args = append(args, "-http-port", fmt.Sprint(s.http))
+	}
+	if s.o.Token != "" {
+		args = append(args, "-hcl", fmt.Sprintf(`acl { enabled = true default_policy = "deny" tokens { initial_management = %q agent = %q } }`, s.o.Token, s.o.Token))
+	}
+	for _, hcl := range s.o.HCL {
+		args = append(args, "-hcl", hcl)
+	}
+	s.Process = &realserver.Process{TB: s.tb, Path: Binary(s.tb), Args: args, Place: place, Env: []string{"HOME=" + dir}, LogFile: filepath.Join(dir, "log")}
+	s.Process.Start()
 }
 
 // Addr returns the address of the HTTP API, "127.0.0.1:port" on loopback.
