@@ -23,9 +23,10 @@ const excluded = `
 - **Packets duplicated or reordered**: the kernel here cannot make them. TCP hides both.
   For the messages of quorum, over UDP, they are in the deterministic tier
   (locks/backend/quorum/votes). Requests are duplicated on gcs and spanner.
-- **Wall clocks and clock rates** are changed only where dates say how old a lease is: those of
+- **Wall clocks and clock rates** are changed where dates say how old a lease is: those of
   the servers of postgres and mysql are slewed by a twelfth, and set 20 s forward, and a proxy
-  rewrites the dates of gcs by 20 s in both directions. If the holder cannot renew meanwhile, a
+  rewrites the dates of gcs by 20 s in both directions. The clock by which a server of ZooKeeper ends
+  sessions is slewed by a twelfth as well, where there is one server. If the holder cannot renew meanwhile, a
   later date may end its lease early (see docs/safety.md); so that is left to the histories in
   mode strict, and in the others a date is changed while no fault hits a host. The leases of
   azblob, consul, etcd, kubernetes and zookeeper do not depend on dates. Other clocks are in the deterministic tier
@@ -47,8 +48,8 @@ const excluded = `
   A processor shared by all cells does not bear more. Each ends with 75 while another host leads and
   nothing else happens, or with 69 if the machine is too busy for an answer within two seconds.
 - **A dead first address** is the first of two that a host names: with etcd, ZooKeeper,
-  postgres and mysql, on all hosts but the first. No host names a server by a name that has
-  several addresses.
+  postgres and mysql, on all hosts but the first. With azblob, consul and gcs it is the first of two
+  addresses of the one name that they have. Hosts name the others by one address.
 - **A failover to a replica** that lacks the last writes may grant a held lock again, with a token
   that was granted before. So the row of postgres with an asynchronous standby shows what happens,
   as that of gossip does. In all other rows postgres and mysql are one server each. A pooler

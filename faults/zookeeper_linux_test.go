@@ -2,6 +2,7 @@ package faults
 
 import (
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -16,7 +17,9 @@ func zkStore(e zktest.Ensemble, l links, p plan) *store {
 		s.servers = append(s.servers, member.Addr())
 		s.faults = append(s.faults, serverFaults(member)...)
 	}
-	if len(e) > 1 {
+	if len(e) == 1 {
+		s.faults = append(s.faults, zkSlew(e[0]))
+	} else {
 		s.faults = append(s.faults, leaderFaults(e.Leader)...)
 		s.faults = append(s.faults, linkFaults(l, e, e.Leader)...)
 	}
@@ -29,6 +32,31 @@ func zkStore(e zktest.Ensemble, l links, p plan) *store {
 	}
 	s.env = func(addrs []string) []string { return backend("zk", addrs, zkRoot+query) }
 	return s
+}
+
+// zkSlew makes the clocks of a server run too fast, as chronyd does, and so sessions end earlier. The
+// server starts again for that.
+func zkSlew(s *zktest.Server) fault {
+	const rate, inexact = 1.083, 100 * time.Millisecond
+	s.Stop()
+	clock := s.FakeClocks()
+	s.Start()
+	return fault{"server's clock slewed", func(n *nemesis, _ *machine) bool {
+		n.length = max(n.length, 2*ttl) // so that most of a lease that nobody renews is in it
+		clock.Change(0, rate)
+		asked := time.Now()
+		from := s.Uptime()
+		told := time.Now()
+		n.pass()
+		least := time.Since(told)
+		ran := s.Uptime() - from
+		most := time.Since(asked)
+		clock.Change(0, 1)
+		if float64(ran+inexact) < rate*float64(least) || float64(ran-inexact) > rate*float64(most) {
+			n.c.t.Errorf("the server's clock ran for %v in %v to %v; want a rate of %v", ran, least, most, rate)
+		}
+		return true
+	}}
 }
 
 // zkOperator ends running terms.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Clock is the date of a server, which a test may change while the server runs. Its monotonic
-// clock is the machine's. Package libfaketime of Debian does that.
+// A Clock is the date of a server, which a test may change while the server runs. Package
+// libfaketime of Debian does that.
 type Clock struct {
 	process *Process
 	file    string // libfaketime reads it again each time
@@ -20,8 +20,18 @@ type Clock struct {
 	since time.Time
 }
 
-// FakeClock gives the server a Clock from its next start on, which is right at first.
+// FakeClock gives the server a Clock from its next start on, which is right at first. Its monotonic
+// clock remains the machine's.
 func (p *Process) FakeClock() *Clock {
+	p.TB.Helper()
+	c := p.FakeClocks()
+	p.Env = append(p.Env, "FAKETIME_DONT_FAKE_MONOTONIC=1")
+	return c
+}
+
+// FakeClocks is FakeClock, but the Clock is also the server's monotonic clock. So it may run at
+// another rate, but must not be set forward.
+func (p *Process) FakeClocks() *Clock {
 	p.TB.Helper()
 	found, _ := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1") // the pattern is valid
 	if len(found) == 0 {
@@ -29,7 +39,7 @@ func (p *Process) FakeClock() *Clock {
 	}
 	c := &Clock{process: p, file: filepath.Join(filepath.Dir(p.LogFile), "date"), rate: 1}
 	c.Change(0, 1)
-	p.Env = append(p.Env, "LD_PRELOAD="+found[0], "FAKETIME_TIMESTAMP_FILE="+c.file, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1")
+	p.Env = append(p.Env, "LD_PRELOAD="+found[0], "FAKETIME_TIMESTAMP_FILE="+c.file, "FAKETIME_NO_CACHE=1")
 	return c
 }
 

@@ -19,7 +19,7 @@ func TestForeignCell(t *testing.T) {
 	t.Parallel()
 	for why, foreign := range map[string]func(*caslease.Cell){
 		"made by leaderrun; ":            func(c *caslease.Cell) { c.State, c.Record = "", nil },
-		"leaderrun: it cannot be read; ": func(c *caslease.Cell) { c.Foreign = "cannot be read" },
+		"leaderrun: it cannot be read; ": func(c *caslease.Cell) { c.State, c.Foreign = "a state", "cannot be read" },
 	} {
 		for _, parts := range [][]string{{leaseCell, requestCell}, {requestCell}} {
 			synctest.Test(t, func(t *testing.T) {

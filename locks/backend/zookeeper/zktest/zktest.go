@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +180,19 @@ func (s *Server) Ask(command string) string {
 			return b.String()
 		}
 	}
+}
+
+// Uptime returns for how long the server has run, by its own monotonic clock, which sessions end by.
+func (s *Server) Uptime() (d time.Duration) {
+	s.TB.Helper()
+	s.Process.WaitReady(func() bool {
+		_, text, _ := strings.Cut(s.Ask("mntr"), "\nzk_uptime\t")
+		ms, _, _ := strings.Cut(text, "\n")
+		n, err := strconv.ParseInt(ms, 10, 64)
+		d = time.Duration(n) * time.Millisecond
+		return err == nil
+	})
+	return d
 }
 
 func (s *Server) serves() bool {
