@@ -160,7 +160,7 @@ bench: build servers ## measure against flock(1) and etcdctl on a quiet machine;
 soak: build servers ## what is in use while nothing happens, for SOAK_MINUTES (120); writes bench/SOAK.md
 	SOAK_MINUTES=$${SOAK_MINUTES:-120} go test -tags bench,$(TAGS) -count 1 -timeout 0 -v -run TestSoak ./bench
 
-sizes: servers ## hand-overs among 10, 100 and 1,000 waiters of five stores; writes bench/SIZES.md
+sizes: build servers ## hand-overs among 10, 100 and 1,000 waiters of five stores, and a thousand locks of one host; writes bench/SIZES.md
 	go test -tags bench,$(TAGS) -count 1 -timeout 60m -v -run TestSizes ./bench
 
 FUZZTIME ?= 30s

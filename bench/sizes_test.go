@@ -32,7 +32,8 @@ const (
 
 // TestSizes measures hand-overs on each store among 10, 100 and 1,000 waiters, and what a waiter
 // sends while nothing happens. All contenders are in this process, as no machine has room for
-// thousands of programs: what counts is the store, and how leaderrun uses it. It writes SIZES.md.
+// thousands of programs: what counts is the store, and how leaderrun uses it. Then a host holds a
+// thousand locks. It writes SIZES.md.
 func TestSizes(t *testing.T) {
 	c := conditions.Begin()
 	var page strings.Builder
@@ -55,7 +56,13 @@ func TestSizes(t *testing.T) {
 			})
 		}
 	}
-	if t.Failed() || lines < len(storeKinds)*len(sizes) {
+	t.Run("thousand", func(t *testing.T) {
+		page.WriteString("\n## A host with a thousand locks\n\n")
+		page.WriteString(newBench(t).thousand(t))
+		lines++
+	})
+	t.Log(page.String())
+	if t.Failed() || lines < len(storeKinds)*len(sizes)+1 {
 		return
 	}
 	c.End()
