@@ -70,7 +70,7 @@ const excluded = `
   has no lease: its job inherits the lock, and keeps it when flock is killed. client-go has no
   program: its elector here runs a command while it leads, kills it when it no longer does, and
   ends, as wrappers do. consul lock has leases of 15 s, and an equal delay after a loss, so where it
-  takes part, faults are six times as far apart.
+  takes part, faults are five times as far apart.
 - **A peer that contends** for a lock with leaderrun must find nothing of leaderrun's job. leaderrun
   must find nothing of the peer's, unless a fault struck that, the server or the network between
   them: then the peer's job may outlive its lease. flock's cannot, so nothing excuses it.

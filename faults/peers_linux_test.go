@@ -37,7 +37,7 @@ func peers() []peer {
 
 var consulLock = peer{
 	name: "consul-lock", backend: "consul", subject: "consul lock",
-	store: consulSingle, rests: 6,
+	store: consulSingle, rests: 5,
 	args: func(m *machine) []string {
 		return []string{consultest.Binary(m.c.t), "lock", "-http-addr", m.Addrs()[0], "-shell=false", "-child-exit-code", lockName}
 	},

@@ -77,7 +77,7 @@ func plans() []plan {
 		{name: "consul", backend: "consul", store: consulSingle},
 		{name: "consul-strict", backend: "consul", mode: "three servers, strict", store: consulCluster, strict: true},
 		{name: "consul-agents", backend: "consul", mode: "an agent for each host", store: consulAgents},
-		{name: "consul-compat", backend: "consul", mode: "with consul lock", store: consulCompat, contender: &consulLock, rests: 6},
+		{name: "consul-compat", backend: "consul", mode: "with consul lock", store: consulCompat, contender: &consulLock, rests: 5},
 		{name: "kubernetes", backend: "kubernetes", store: kubernetesStore},
 		{name: "kubernetes-elector", backend: "kubernetes", mode: "with a client-go elector", store: electorStore, contender: &elector},
 		{name: "kubernetes-strict", backend: "kubernetes", mode: "strict", store: kubernetesStore, strict: true},
