@@ -3,6 +3,8 @@
 package programs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"os/exec"
@@ -114,6 +116,24 @@ func (p *Programs) Dir() string { return p.dir }
 
 // Path returns the path of a program.
 func (p *Programs) Path(name string) string { return filepath.Join(p.dir, name) }
+
+// Sum returns a checksum of the programs. It is that of any other build of the same source.
+func (p *Programs) Sum() (string, error) {
+	all, err := os.ReadDir(p.dir) // in the order of their names
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	for _, file := range all {
+		text, err := os.ReadFile(p.Path(file.Name()))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(sum, file.Name(), len(text))
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
 
 // Remove removes the programs.
 func (p *Programs) Remove() {
