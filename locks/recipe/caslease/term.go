@@ -250,8 +250,6 @@ func (l *Lock) release(ctx context.Context, t *term) error {
 func (l *Lock) releaseOnce(ctx context.Context, t *term) error {
 	ctx, cancel := backoff.Try(ctx)
 	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, l.Options.ConnectTimeout/2)
-	defer cancel()
 	at, err := l.current(ctx, t)
 	if isLost(err) {
 		return nil
