@@ -8,7 +8,8 @@ const excluded = `
   the histories in mode strict, which run with ` + "`--takeover strict`" + `. Without it, the next
   holder may start at the moment at which the previous one learns of its loss, and the kill
   takes some milliseconds: only the fencing token helps then. On quorum, a lock that is taken away is
-  nobody's until the job is dead, so that happens there as well. On file, deleting a lock file
+  nobody's until the job is dead, so that happens there as well. Where each host has an agent of
+  Consul, sessions end early too: its lock delay then keeps others out. On file, deleting a lock file
   gives the next holder a new lock, and there is no lease to wait for.
 - **gossip**, where the oldest leads, excludes nobody. Its row shows what happens, and
   is not part of leaderrun's sum.
