@@ -50,28 +50,23 @@ func consulAgents(t *testing.T, p plan) *store {
 			return len(all) > 0 && harm(n, agents[all[0].Node]) // or it has just ended
 		}}
 	}
-	forced := func(a *consultest.Server) { server.Ask(http.MethodPut, "/v1/agent/force-leave/"+a.Node, "") }
+	forced := func(how string, down, up func(*consultest.Server)) fault {
+		return ofHolder("agent "+how+", its node forced to leave", func(n *nemesis, a *consultest.Server) bool {
+			n.length = max(n.length, ttl)
+			down(a)
+			server.Ask(http.MethodPut, "/v1/agent/force-leave/"+a.Node, "")
+			n.pass()
+			up(a)
+			a.WaitReady()
+			return true
+		})
+	}
 	s.faults = append(s.faults,
 		consulEviction(server, "session destroyed", func(session string) { server.Ask(http.MethodPut, "/v1/session/destroy/"+session, "") }),
 		ofHolder("agent leaves", func(n *nemesis, a *consultest.Server) bool { return restart(n, a, a.Stop) }),
 		ofHolder("agent killed", func(n *nemesis, a *consultest.Server) bool { return restart(n, a, a.Kill) }),
-		ofHolder("agent killed, its node forced to leave", func(n *nemesis, a *consultest.Server) bool {
-			n.length = max(n.length, ttl)
-			a.Kill()
-			forced(a)
-			n.pass()
-			a.Start()
-			return true
-		}),
-		ofHolder("agent frozen, its node forced to leave", func(n *nemesis, a *consultest.Server) bool {
-			n.length = max(n.length, ttl)
-			a.Pause()
-			forced(a)
-			n.pass()
-			a.Resume()
-			a.WaitReady()
-			return true
-		}),
+		forced("killed", (*consultest.Server).Kill, (*consultest.Server).Start),
+		forced("frozen", (*consultest.Server).Pause, (*consultest.Server).Resume),
 	)
 	return s
 }
