@@ -32,8 +32,8 @@ type level struct {
 
 // TestSoak watches for SOAK_MINUTES what leaderrun uses, on each store, while nothing happens to
 // one lock and another changes hands every few seconds. It writes SOAK.md. In the second half of the
-// time, no more descriptors, files and entries of the store may be in use than in the first, and no
-// more than a tenth more memory and threads.
+// time, no more files and entries of the store may be in use than in the first, no more than a tenth
+// more memory and threads, and one more descriptor of a request that was just being made.
 func TestSoak(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("SOAK_MINUTES"), 64)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestSoak(t *testing.T) {
 	for _, s := range all {
 		f, m := halves[0][s], halves[1][s]
 		fmt.Fprintf(&page, "| %s | %d, %d | %.1f, %.1f | %d, %d | %d, %d | %d, %d | %d, %d |\n", s.name, s.runs, s.bad, f.memory, m.memory, f.threads, m.threads, f.descriptors, m.descriptors, f.files, m.files, f.inStore, m.inStore)
-		if m.threads > f.threads*11/10 || m.descriptors > f.descriptors || m.files > f.files || m.inStore > f.inStore || m.memory > f.memory*1.1 {
+		if m.threads > f.threads*11/10 || m.descriptors > f.descriptors+1 || m.files > f.files || m.inStore > f.inStore || m.memory > f.memory*1.1 {
 			t.Errorf("%s: something grows: %+v, later %+v", s.name, f, m)
 		}
 	}

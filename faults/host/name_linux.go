@@ -22,7 +22,7 @@ func (h *Host) addAlias() error {
 	h.alias = faultproxy.NewAt(h.tb, alias.AsSlice(), int(first.Port()), first.String()).Addr()
 	file := filepath.Join(h.tb.TempDir(), "hosts")
 	text := fmt.Sprintf("127.0.0.1 localhost\n%s %s\n%s %s\n", alias, serverName, first.Addr(), serverName)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
 	err := h.thread.do(func() error { return mountOnly(file, "/etc/hosts") })
