@@ -7,6 +7,9 @@ import (
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 )
 
+// slewed is the rate of a clock while chronyd corrects a date, by default.
+const slewed = 1.083
+
 // A dated server is one whose date says whether a lease has ended.
 type dated interface {
 	server
@@ -28,9 +31,8 @@ func clockFaults(s dated, strict bool, date string, table func() bool) []fault {
 	}
 	check()
 	return []fault{
-		// chronyd corrects a date so, by default.
 		{"server's clock slewed", func(n *nemesis, _ *machine) bool {
-			clock.Change(0, 1.083)
+			clock.Change(0, slewed)
 			n.pass()
 			check()
 			clock.Change(0, 1)

@@ -31,7 +31,7 @@ type suite struct {
 	backend  string         // the prefix of the names of cells
 	results  string         // the file to write; "" for none
 	parts    string         // the directory for results of cells; "" for none
-	programs string         // the sum of the programs that are run
+	programs string         // the sum of the programs that are run, if parts are kept
 	records  string         // the directory for the records of violations
 	seeded   bool           // the seed was asked for
 	only     *regexp.Regexp // which faults are used
@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 	}
 	s := newSuite(t)
 	err := built.Build(programs.Leaderrun, programs.Subject, programs.Helpers)
-	if err == nil {
+	if err == nil && s.keeps() {
 		s.programs, err = built.Sum()
 	}
 	if err != nil {

@@ -34,16 +34,16 @@ func zkStore(e zktest.Ensemble, l links, p plan) *store {
 	return s
 }
 
-// zkSlew makes the clocks of a server run too fast, as chronyd does, and so sessions end earlier. The
+// zkSlew makes the clocks of a server run too fast, and so sessions end earlier. The
 // server starts again for that.
 func zkSlew(s *zktest.Server) fault {
-	const rate, inexact = 1.083, 100 * time.Millisecond
+	const inexact = 100 * time.Millisecond
 	s.Stop()
 	clock := s.FakeClocks()
 	s.Start()
 	return fault{"server's clock slewed", func(n *nemesis, _ *machine) bool {
 		n.length = max(n.length, 2*ttl) // so that most of a lease that nobody renews is in it
-		clock.Change(0, rate)
+		clock.Change(0, slewed)
 		asked := time.Now()
 		from := s.Uptime()
 		told := time.Now()
@@ -52,8 +52,8 @@ func zkSlew(s *zktest.Server) fault {
 		ran := s.Uptime() - from
 		most := time.Since(asked)
 		clock.Change(0, 1)
-		if float64(ran+inexact) < rate*float64(least) || float64(ran-inexact) > rate*float64(most) {
-			n.c.t.Errorf("the server's clock ran for %v in %v to %v; want a rate of %v", ran, least, most, rate)
+		if float64(ran+inexact) < slewed*float64(least) || float64(ran-inexact) > slewed*float64(most) {
+			n.c.t.Errorf("the server's clock ran for %v in %v to %v; want a rate of %v", ran, least, most, slewed)
 		}
 		return true
 	}}
