@@ -96,7 +96,7 @@ func TestDeployment(t *testing.T) {
 		}
 	}
 	grace := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second
-	for _, arg := range []string{"--kill-after=" + (grace - 5*time.Second).String(), "--metrics-listen=$(POD_IP):" + c.Ports[0].ContainerPort} {
+	for _, arg := range []string{"--kill-after=" + (grace - 7*time.Second).String(), "--metrics-listen=$(POD_IP):" + c.Ports[0].ContainerPort} {
 		if !slices.Contains(c.Args, arg) {
 			t.Errorf("the pod's grace and port want %s, got %q", arg, c.Args)
 		}
@@ -127,7 +127,7 @@ func TestCompose(t *testing.T) {
 	var p struct{ Services struct{ Worker service } }
 	decode(t, "compose/compose.yaml", &p)
 	worker := p.Services.Worker
-	if grace, err := time.ParseDuration(worker.StopGracePeriod); err != nil || grace != timing.KillAfter+5*time.Second {
+	if grace, err := time.ParseDuration(worker.StopGracePeriod); err != nil || grace != timing.KillAfter+7*time.Second {
 		t.Errorf("the container is killed after %v, the worker after %v: %v", grace, timing.KillAfter, err)
 	}
 	if _, err := os.Stat(filepath.Join("compose", worker.Build, "Dockerfile")); err != nil {

@@ -99,7 +99,7 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 	if err := r.outranked(ctx, lock); err != nil {
 		a.steppedBack = true
 		a.finish(nil)
-		r.stepBack(ctx, kept)
+		r.stepBack(kept)
 		return nil, err
 	}
 	return newTerm(a.campaign, lock, kept), nil

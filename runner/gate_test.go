@@ -84,16 +84,27 @@ func TestStartFails(t *testing.T) {
 }
 
 // A release that fails is only a warning, and does not change the exit. It takes no longer than
-// A.
+// ConnectTimeout, or until the lease ends, but at least A.
 func TestReleaseFails(t *testing.T) {
-	for name, release := range map[string]reply{"refused": {err: errDown}, "silence": {silent: true}} {
+	for name, test := range map[string]struct {
+		release reply
+		limit   time.Duration
+		over    time.Duration
+	}{
+		"refused":         {reply{err: errDown}, seconds(5), seconds(2)},
+		"silence":         {reply{silent: true}, seconds(5), seconds(7)},
+		"until the end":   {reply{silent: true}, time.Hour, seconds(14.985)},
+		"an attempt long": {reply{silent: true}, 1, seconds(4)},
+	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
-				r.release = release
+				r.release, r.c.ConnectTimeout = test.release, test.limit
 				r.job.begin = runs(seconds(2), 3)
 				exit, err := r.run()
 				r.ended(exit, err, proc.Exit{Code: 3})
-				r.within(r.now(), seconds(2), seconds(4))
+				if got := r.when("close"); got != test.over {
+					t.Errorf("over at %v, want %v", got, test.over)
+				}
 				if got := join(r.kinds()); got != "acquired, started, exited, release_failed" {
 					t.Errorf("events: %s", got)
 				}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks/lease/keepalive"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 )
@@ -65,10 +66,8 @@ func (t *term) holdOn(o outcome) {
 
 // release releases the lock. If that fails, the lock is free when its lease ends.
 func (t *term) release() {
-	ctx, cancel := context.WithTimeout(context.Background(), max(t.r.Timing.Attempt, time.Second))
-	defer cancel()
 	lost := t.lease.lost()
-	err := t.lease.release(ctx)
+	err := t.r.giveUp(t.lease.kept)
 	switch {
 	case lost != nil: // it was no longer ours; the release only tidies up
 		t.report.log.Debug("release after loss", "err", err)
@@ -79,4 +78,16 @@ func (t *term) release() {
 		t.report.log.Info("released")
 		t.report.emit(event.Event{Kind: event.Released})
 	}
+}
+
+// giveUp releases the lock of a lease. While that would let others lead sooner, it waits as long
+// as for any answer of the backend: on a busy machine, a release may take a while.
+func (r *run) giveUp(kept *keepalive.Lease) error {
+	limit := r.ConnectTimeout
+	if e, ends := kept.Deadline(); ends {
+		limit = min(limit, e.Sub(r.Clock.Now()))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), max(limit, r.Timing.Attempt, time.Second))
+	defer cancel()
+	return kept.Release(ctx)
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -91,8 +90,6 @@ func (l *lease) reportLoss(err error) error {
 
 // ended reports whether the term has ended, as far as keepalive knows.
 func (l *lease) ended() bool { return l.kept.Err() != nil }
-
-func (l *lease) release(ctx context.Context) error { return l.kept.Release(ctx) }
 
 // attach passes each new deadline on to the guard of a job, until attach(nil).
 func (l *lease) attach(job proc.Job) {

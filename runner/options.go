@@ -24,7 +24,7 @@ type Options struct {
 
 	Try            bool           // give up at once if the lock is held
 	Wait           *time.Duration // give up after this time; nil: never
-	ConnectTimeout time.Duration  // with Try, bounds the whole campaign
+	ConnectTimeout time.Duration  // bounds a release and, with Try, the whole campaign
 	Timing         timing.Timing
 	Signal         os.Signal // sent first when leadership cannot be kept
 	WaitChildren   bool      // let processes that the first one leaves behind end by themselves

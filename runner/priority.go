@@ -31,10 +31,8 @@ func (r *run) outranked(ctx context.Context, lock locks.Lock) error {
 }
 
 // stepBack releases a lock under which nothing was started.
-func (r *run) stepBack(ctx context.Context, kept *keepalive.Lease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.Timing.Attempt)
-	defer cancel()
-	if err := kept.Release(ctx); err != nil {
+func (r *run) stepBack(kept *keepalive.Lease) {
+	if err := r.giveUp(kept); err != nil {
 		r.Logger.Warn("the lock could not be released; it is free when its lease ends", "ttl", kept.Grant().TTL, "err", err)
 	}
 }
