@@ -47,6 +47,9 @@ func (b *bench) thousand(t *testing.T) string {
 			lost++
 		}
 	}
+	// What we have read in /proc makes it slower for the kernel to end these processes, unless it
+	// forgets it first, for which we must be root.
+	_ = os.WriteFile("/proc/sys/vm/drop_caches", []byte("2"), 0)
 	begun = time.Now()
 	for _, cmd := range all {
 		must(t, cmd.Process.Signal(unix.SIGTERM))
