@@ -23,6 +23,7 @@ type job struct {
 	on         func(*job, syscall.Signal) // called at a signal; nil: the job dies
 	dying      time.Duration              // from SIGKILL until the job is gone
 	immortal   bool                       // SIGKILL does nothing
+	overdue    bool                       // the guard has killed it at its deadline
 	failed     chan error                 // may be nil
 	refuse     error                      // what Start and the kill return
 	untrusting error                      // what Entrust returns
@@ -130,6 +131,8 @@ func (j *job) Limit(killBy clock.Instant) {
 	defer j.mu.Unlock()
 	j.limit = min(j.limit, killBy)
 }
+
+func (j *job) Overdue() bool { return j.overdue }
 
 func (j *job) Containment() (tier, why string) { return "model", "" }
 

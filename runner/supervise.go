@@ -128,6 +128,7 @@ func (s *supervisor) supervise() {
 		timer.Stop()
 	}
 	s.starting = nil // nobody will know
+	s.overdue()
 	s.done()
 	s.lease.attach(nil)
 	s.health.Cancel()
@@ -371,6 +372,7 @@ func (s *supervisor) firstExited() {
 	default:
 	}
 	s.due() // at a deadline, the guard may have been faster than we
+	s.overdue()
 	s.exited = true
 	s.health.Cancel()
 	if s.starting != nil { // as far as we know, the task has never run
@@ -385,6 +387,15 @@ func (s *supervisor) firstExited() {
 	s.task.report.emit(event.Event{Kind: event.Exited, PID: s.job.PID(), Code: &code})
 	if !s.job.Gone() && !s.stopping && !s.r.WaitChildren {
 		s.stop(s.r.Signal, "the first process has ended", s.r.Timing.KillAfter)
+	}
+}
+
+// overdue is called when the guard says that something has ended. The guard kills at the latest
+// deadline that it knows. If we were frozen then, we may have learned of a renewal since.
+func (s *supervisor) overdue() {
+	if s.job.Overdue() && !s.stopping {
+		s.lose(errNoRenewal)
+		s.kill("the guard has killed it: the lease was about to end")
 	}
 }
 

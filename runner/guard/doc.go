@@ -72,8 +72,9 @@
 //	D  a deadline is armed
 //	k  a kill was received
 //	T  the first process was suspended: by which signal
-//	X  the first process has ended: its wait status, and whether nothing is left
-//	G  nothing of the job is left
+//	X  the first process has ended: its wait status, whether nothing is left, and whether the
+//	   deadline has passed
+//	G  nothing of the job is left, and whether the deadline has passed
 //	p  health check started: process id
 //	e  health check not started: errno
 //	x  the health check has ended: its wait status

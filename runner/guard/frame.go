@@ -49,8 +49,11 @@ const (
 	startsUnknown // this flag and all higher ones
 )
 
-// goneToo is added to a wait status if nothing else is left.
-const goneToo = 1 << 32
+// What is added to a wait status.
+const (
+	goneToo = 1 << (32 + iota) // nothing else is left
+	overdue                    // the guard has killed the job at its deadline
+)
 
 const header = 5
 

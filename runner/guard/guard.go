@@ -21,6 +21,7 @@ type guard struct {
 
 	killBy   clock.Instant
 	late     time.Duration // how long after the deadline we began to kill
+	passed   int64         // overdue, once the deadline has passed; else 0
 	orphaned bool          // leaderrun has died
 
 	container container
@@ -215,7 +216,9 @@ func (g *guard) signal(f frame, stop bool) {
 
 // kill kills every process of the job, and arranges to do so again until none is left.
 func (g *guard) kill() {
-	g.late = max(g.late, g.host.Now().Sub(g.killBy))
+	if late := g.host.Now().Sub(g.killBy); late >= 0 {
+		g.late, g.passed = max(g.late, late), overdue
+	}
 	g.killBy = clock.Never
 	if g.job == 0 {
 		return
@@ -256,11 +259,11 @@ func (g *guard) reap() {
 	}
 	switch {
 	case g.ended && !g.reported && g.gone:
-		g.report(number(kindExited, int64(g.exit)|goneToo))
+		g.report(number(kindExited, int64(g.exit)|goneToo|g.passed))
 	case g.ended && !g.reported:
-		g.report(number(kindExited, int64(g.exit)))
+		g.report(number(kindExited, int64(g.exit)|g.passed))
 	case g.gone:
-		g.report(frame{kind: kindGone})
+		g.report(number(kindGone, g.passed))
 	}
 	g.reported = g.ended
 	if g.gone { // leaderrun need not wait for this

@@ -62,6 +62,7 @@ type job struct {
 	exit      proc.Exit
 	ended     bool
 	gone      bool
+	overdue   bool          // the guard has killed the job at its deadline
 	unguarded bool          // the guard has failed, and we kill the job
 	answered  bool          // the guard has sent something since the last ping
 	extended  clock.Instant // the deadline that renewals move
@@ -199,10 +200,10 @@ func (j *job) handle(f frame) {
 		default:
 		}
 	case kindExited:
-		j.gone = n&goneToo != 0
+		j.gone, j.overdue = n&goneToo != 0, n&overdue != 0
 		j.end(exitOf(n))
 	case kindGone:
-		j.gone = true
+		j.gone, j.overdue = true, n&overdue != 0
 	case kindCheckStarted, kindCheckFailed, kindCheckExited:
 		j.handleCheck(f)
 	}
@@ -262,7 +263,7 @@ func (j *job) watchDeadlines() {
 			timer.Stop()
 			return
 		}
-		if j.overdue() {
+		if j.unanswered() {
 			j.fail(errSilent)
 		}
 		last := at
@@ -299,7 +300,7 @@ func (j *job) deadline() clock.Instant {
 	return j.armed
 }
 
-func (j *job) overdue() bool {
+func (j *job) unanswered() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.wanted > j.armed && j.client.clock.Now() >= j.armed && !j.gone
@@ -348,6 +349,13 @@ func (j *job) Gone() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.gone
+}
+
+// Overdue implements [proc.Job].
+func (j *job) Overdue() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.overdue
 }
 
 func (j *job) Signal(sig os.Signal) error {

@@ -114,6 +114,9 @@ func TestKill(t *testing.T) {
 			}
 			j.exits()
 			until(t, "the job is gone", j.Gone)
+			if j.Overdue() {
+				t.Error("it counts as killed at its deadline")
+			}
 		})
 	}
 }

@@ -182,7 +182,7 @@ func (s *supervisor) watch(job proc.Job) int {
 		}
 	}
 	s.checks.Wait()
-	s.say("gone")
+	s.say("gone, overdue %v", job.Overdue())
 	return job.Exit().Status()
 }
 

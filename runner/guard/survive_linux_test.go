@@ -60,7 +60,7 @@ func TestLeaderrunFrozen(t *testing.T) {
 					tb.Error("the job was killed too late")
 				}
 				r.signal(r.leaderrun, syscall.SIGCONT)
-				if r.said("gone"); r.number("exited") != 137 || r.read("released") != "" {
+				if r.said("gone, overdue") != "true" || r.number("exited") != 137 || r.read("released") != "" {
 					tb.Errorf("when it continues, leaderrun logs %q", r.read("log"))
 				}
 				r.nothingLeft() // a guard with many frames has waited until leaderrun has read the last

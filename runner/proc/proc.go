@@ -95,6 +95,9 @@ type Job interface {
 	// Gone reports whether it is proved that no process of the job is left. It does not
 	// block.
 	Gone() bool
+	// Overdue reports whether the guard has killed the job at its deadline, as far as is known
+	// once Exited is closed and, of what was left then, once Gone returns true.
+	Overdue() bool
 	// Containment returns the tier by which the job is contained and, if a stronger tier
 	// was allowed, why that is not used. It is for people.
 	Containment() (tier, why string)
