@@ -7,7 +7,6 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 	"github.com/leaderrun/leaderrun/runner/event"
-	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // Once says that the job must succeed once in a window of time, on any host. See package
@@ -63,7 +62,7 @@ func (t *term) noteAttempt() error {
 // takeBackAttempt is called when the job has ended. If it was never started, it has not run, and
 // another run may try, here or on another host.
 func (t *term) takeBackAttempt(o outcome) {
-	if t.r.Once == nil || !t.r.Once.Attempt || t.began != 0 || !isA[*proc.StartError](o.err) && !t.starved(o) {
+	if t.r.Once == nil || !t.r.Once.Attempt || t.began != 0 || o.class().lost {
 		return
 	}
 	_, err := t.note(func(record *ledger.Record) error {

@@ -168,6 +168,15 @@ func TestOnceAttemptNotStarted(t *testing.T) {
 			r.hooks(map[string]func(*job){"elected": func(j *job) { j.on = tidies(time.Second, 0) }})
 			r.send(time.Second, syscall.SIGTERM)
 		},
+		"not contained": func(r *rig) {
+			r.job.slow = true
+			r.at(time.Second, func() { r.job.answers(errors.New("contain the job: no such tier")) })
+		},
+		"no guard": func(r *rig) { r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrGuardDied } },
+		"a signal without room": func(r *rig) {
+			r.full(full["command"], time.Hour)
+			r.send(time.Second, syscall.SIGTERM)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -179,6 +188,31 @@ func TestOnceAttemptNotStarted(t *testing.T) {
 				}
 				if !r.needed("day", 5) {
 					t.Error("an attempt was noted, and the job never ran")
+				}
+			})
+		})
+	}
+}
+
+// A job that the guard has killed at its deadline has not ended under the lock, although we
+// learned of a renewal before that.
+func TestKilledByTheGuard(t *testing.T) {
+	for name, leaves := range map[string]bool{"the first process": false, "what it has left": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.oncePer("day", 5)
+				r.c.WaitChildren = true
+				if leaves {
+					r.job.begin = forks(time.Second, 0)
+				}
+				r.at(2*time.Second, func() {
+					r.job.overdue = true
+					r.job.die(syscall.SIGKILL)
+				})
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				if !r.needed("day", 5) {
+					t.Error("a success was noted")
 				}
 			})
 		})
