@@ -99,7 +99,7 @@ func (a *attempt) acquire(ctx context.Context, lock locks.Lock) (*term, error) {
 	if err := r.outranked(ctx, lock); err != nil {
 		a.steppedBack = true
 		a.finish(nil)
-		r.stepBack(kept)
+		r.stepBack(ctx, kept)
 		return nil, err
 	}
 	return newTerm(a.campaign, lock, kept), nil
@@ -116,7 +116,7 @@ func (a *attempt) won(t *term, signalled error) (*term, error) {
 		}
 		if !t.keeps {
 			t.r.observer.Heartbeat(heartbeat.Over)
-			t.release()
+			t.release(true)
 		}
 		_ = t.lock.Close() // it was released
 		return nil, signalled

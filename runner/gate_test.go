@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,6 +112,36 @@ func TestReleaseFails(t *testing.T) {
 				got := r.logged(slog.LevelWarn)
 				if len(got) != 1 || !strings.HasPrefix(got[0], "the lock could not be released; it is free when its lease ends: ") {
 					t.Errorf("warnings: %q", got)
+				}
+			})
+		})
+	}
+}
+
+// A signal that ends us leaves a release the time of an attempt to renew, and no other term
+// follows. Until then, others learn that we are well.
+func TestSignalDuringARelease(t *testing.T) {
+	for name, set := range map[string]func(*rig){
+		"last term": func(r *rig) { r.job.begin = runs(seconds(2), 3) },
+		"other terms follow": func(r *rig) {
+			r.c.Rejoin = true
+			r.job.begin = runs(seconds(2), 3)
+			r.beats(time.Second, time.Hour)
+		},
+		"stepping back": func(r *rig) { r.prefers(1, locks.Place{Holder: "vip", Priority: 2}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.release, r.c.ConnectTimeout = reply{silent: true}, time.Hour
+				set(r)
+				r.send(seconds(1), syscall.SIGUSR1)
+				r.send(seconds(4.5), syscall.SIGTERM)
+				_, _ = r.run()
+				if got := r.times("close"); len(got) != 1 || got[0] != seconds(6.5) {
+					t.Errorf("over at %v, want 6.5s, once", got)
+				}
+				if got := r.times("waits"); r.c.Rejoin && (len(got) < 5 || got[len(got)-1] != seconds(6)) {
+					t.Errorf("heartbeats at %v, want one each second until 6s", got)
 				}
 			})
 		})

@@ -38,7 +38,7 @@ func (t *term) handOver(o outcome) {
 	if last {
 		t.r.observer.Heartbeat(heartbeat.Over)
 	}
-	t.release()
+	t.release(last)
 	if lost != nil {
 		t.runLost(lost, last)
 	}
@@ -65,9 +65,9 @@ func (t *term) holdOn(o outcome) {
 }
 
 // release releases the lock. If that fails, the lock is free when its lease ends.
-func (t *term) release() {
+func (t *term) release(last bool) {
 	lost := t.lease.lost()
-	err := t.r.giveUp(t.lease.kept)
+	err := t.awaitRelease(last)
 	switch {
 	case lost != nil: // it was no longer ours; the release only tidies up
 		t.report.log.Debug("release after loss", "err", err)
@@ -80,14 +80,44 @@ func (t *term) release() {
 	}
 }
 
+// awaitRelease releases the lock, and notes a signal that arrives meanwhile and ends us. Unless
+// this is the last term, others learn that we are well.
+func (t *term) awaitRelease(last bool) error {
+	hurry, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	released := make(chan error, 1)
+	go func() { released <- t.r.giveUp(hurry, t.lease.kept) }()
+	beat := new(heartbeat.Heartbeat)
+	if !last {
+		beat = heartbeat.New(t.r.observer.Heartbeat, t.r.Clock, heartbeat.Waiting)
+	}
+	defer beat.Stop()
+	for {
+		select {
+		case err := <-released:
+			return err
+		case sig := <-t.r.Signals:
+			if ends(sig, t.detached) {
+				t.sent = sig
+				cancel()
+			}
+		case <-beat.C:
+			beat.Beat()
+		}
+	}
+}
+
 // giveUp releases the lock of a lease. While that would let others lead sooner, it waits as long
-// as for any answer of the backend: on a busy machine, a release may take a while.
-func (r *run) giveUp(kept *keepalive.Lease) error {
+// as for any answer of the backend: on a busy machine, a release may take a while. From the end
+// of hurry, it waits no longer than for an attempt to renew.
+func (r *run) giveUp(hurry context.Context, kept *keepalive.Lease) error {
+	attempt := max(r.Timing.Attempt, time.Second)
 	limit := r.ConnectTimeout
 	if e, ends := kept.Deadline(); ends {
 		limit = min(limit, e.Sub(r.Clock.Now()))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), max(limit, r.Timing.Attempt, time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), max(limit, attempt))
 	defer cancel()
+	defer context.AfterFunc(hurry, func() { time.AfterFunc(attempt, cancel) })()
 	return kept.Release(ctx)
 }

@@ -30,9 +30,9 @@ func (r *run) outranked(ctx context.Context, lock locks.Lock) error {
 	return nil
 }
 
-// stepBack releases a lock under which nothing was started.
-func (r *run) stepBack(kept *keepalive.Lease) {
-	if err := r.giveUp(kept); err != nil {
+// stepBack releases a lock under which nothing was started. The end of ctx is a hurry.
+func (r *run) stepBack(ctx context.Context, kept *keepalive.Lease) {
+	if err := r.giveUp(ctx, kept); err != nil {
 		r.Logger.Warn("the lock could not be released; it is free when its lease ends", "ttl", kept.Grant().TTL, "err", err)
 	}
 }

@@ -132,9 +132,12 @@ func (s *service) Heartbeat(stage heartbeat.Stage) time.Duration {
 	switch stage {
 	case heartbeat.Waiting, heartbeat.Leading:
 		s.mu.Lock()
-		active := s.active
+		active, stopping := s.active, s.stopping
 		s.mu.Unlock()
-		if active { // an extension would apply to something else
+		switch {
+		case stopping: // a ping would rearm the watchdog
+			return 0
+		case active: // an extension would apply to something else
 			return s.ping(0)
 		}
 		return s.ping(extendEvery, extend(extendBy))

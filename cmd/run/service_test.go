@@ -138,6 +138,21 @@ func TestServiceStopsOnce(t *testing.T) {
 	}
 }
 
+// TestServiceStopped: after STOPPING=1 nothing rearms the watchdog, such as the heartbeats of a hook.
+func TestServiceStopped(t *testing.T) {
+	t.Parallel()
+	s, received := testService(t, "WATCHDOG_USEC=10000000")
+	s.Event(event.Event{Kind: event.Killed, Reason: "the grace is over"})
+	for _, stage := range []heartbeat.Stage{heartbeat.Leading, heartbeat.Waiting} {
+		if pause := s.Heartbeat(stage); pause != 0 {
+			t.Errorf("stage %d: again after %v", stage, pause)
+		}
+	}
+	if got := received(); len(got) != 1 {
+		t.Errorf("got %q, want only that it stops", got)
+	}
+}
+
 // TestNoService: without a service manager there is nothing to do, and no further call.
 func TestNoService(t *testing.T) {
 	t.Parallel()
