@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // The pause before another attempt grows from firstPause to lastPause. A random part of
@@ -138,7 +139,7 @@ func (r *run) untilSignal(ctx context.Context) (context.Context, func() error) {
 		for {
 			select {
 			case sig := <-r.Signals:
-				if ending(sig) {
+				if signals.Ending(sig) {
 					signalled = &SignalError{sig}
 					cancel()
 					return

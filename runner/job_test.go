@@ -159,7 +159,7 @@ func (j *job) Signal(sig os.Signal) error {
 	}
 	if j.on != nil {
 		j.on(j, s)
-	} else if ending(s) {
+	} else if signals.Ending(s) {
 		j.die(s)
 	}
 	return j.signals
@@ -267,7 +267,7 @@ func deaf(*job, syscall.Signal) {}
 // tidies exits with a code when d has passed after a signal to end.
 func tidies(d time.Duration, code int) func(*job, syscall.Signal) {
 	return func(j *job, sig syscall.Signal) {
-		if ending(sig) {
+		if signals.Ending(sig) {
 			time.AfterFunc(d, func() { j.quit(code) })
 		}
 	}

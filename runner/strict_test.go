@@ -11,6 +11,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
@@ -57,7 +58,7 @@ func TestStrict(t *testing.T) {
 
 // tidiesAll ends the processes that are left two seconds after a signal.
 func tidiesAll(j *job, sig syscall.Signal) {
-	if ending(sig) {
+	if signals.Ending(sig) {
 		time.AfterFunc(2*time.Second-seconds(0.007), func() { j.leave(0) })
 	}
 }

@@ -91,7 +91,7 @@ func (r *rig) watchCONT() {
 	r.job.on = func(j *job, sig syscall.Signal) {
 		if sig == syscall.SIGCONT {
 			r.note("resume")
-		} else if ending(sig) {
+		} else if signals.Ending(sig) {
 			j.die(sig)
 		}
 	}

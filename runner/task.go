@@ -14,6 +14,7 @@ import (
 	"github.com/leaderrun/leaderrun/runner/health"
 	"github.com/leaderrun/leaderrun/runner/heartbeat"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // The pause before another start on a machine that is out of tasks grows from shortestRoom to
@@ -121,14 +122,5 @@ func (k *task) start() (proc.Starter, proc.Job, error) {
 // ends reports whether a signal that we receive must end the task. HUP ends it if its
 // terminal hangs up. Without a terminal, HUP asks a daemon to reload its configuration.
 func ends(sig os.Signal, detached bool) bool {
-	return ending(sig) && !(detached && sig == syscall.SIGHUP)
-}
-
-// ending reports whether a signal asks a process to end.
-func ending(sig os.Signal) bool {
-	switch sig {
-	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
-		return true
-	}
-	return false
+	return signals.Ending(sig) && !(detached && sig == syscall.SIGHUP)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +150,31 @@ func TestNoRoom(t *testing.T) {
 				t.Errorf("status %d: %s", got, &s.out)
 			}
 		})
+	}
+}
+
+// A signal ends a run inside a job that waits for room.
+func TestSignalWithoutRoom(t *testing.T) {
+	t.Parallel()
+	g := newTaskGroup(t)
+	g.limit(1000)
+	// There is room for the Go runtime, but not for a guard.
+	inner := fmt.Sprintf(`read n <%[1]s/pids.current; echo $((n + 8)) >%[1]s/pids.max; echo $$ >%[2]s/pid; exec "$0" -b file://%[2]s/locks -l y -- true`, g.dir, g.work)
+	s := g.start("-l", "x", "--", "sh", "-c", inner, g.released)
+	defer time.AfterFunc(time.Minute, func() { _ = s.Process.Kill() }).Stop()
+	for !strings.Contains(s.out.String(), "; waiting") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	pid, err := os.ReadFile(filepath.Join(g.work, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(pid)))
+	if err := syscall.Kill(n, syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if got := s.ends(); got != 143 {
+		t.Errorf("status %d: %s", got, &s.out)
 	}
 }
 

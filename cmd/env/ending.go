@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"github.com/leaderrun/leaderrun/runner/signals"
 )
 
 // errInterrupted is the cause of a context that a signal has ended.
@@ -15,7 +17,7 @@ var errInterrupted = errors.New("interrupted")
 func UntilEnded(stop context.CancelCauseFunc) (forced context.Context, ended func() os.Signal) {
 	forced, cancel := context.WithCancel(context.Background())
 	caught, first := make(chan os.Signal, 2), make(chan os.Signal, 1)
-	Catch(caught, endings())
+	Catch(caught, signals.Endings())
 	go func() {
 		first <- <-caught
 		stop(errInterrupted)

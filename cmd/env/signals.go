@@ -19,11 +19,6 @@ func Catch(to chan<- os.Signal, all []os.Signal) {
 // because the job would inherit an ignored signal.
 func Survive() { signals.Drop(syscall.SIGPIPE, syscall.SIGXFSZ) }
 
-// endings returns the signals that users send to end a program.
-func endings() []os.Signal {
-	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
-}
-
 // Stops returns a channel that receives the signal of Ctrl-Z.
 func Stops() <-chan os.Signal {
 	c := make(chan os.Signal, 1)

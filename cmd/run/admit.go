@@ -27,11 +27,13 @@ func (s *session) admit(tasks int) error {
 	case s.opt.Wait.Given:
 		wait = s.opt.Wait.D
 	}
-	began := time.Now()
-	done, err := threads.Admit(tasks, wait, func() {
-		if !s.opt.Quiet {
+	began, told := time.Now(), s.opt.Quiet
+	done, err := threads.Admit(tasks, wait, func(long bool) error {
+		if long && !told {
+			told = true
 			fmt.Fprintf(os.Stderr, "leaderrun: warning: %v; waiting\n", threads.ErrOut) // the Console needs threads
 		}
+		return s.signals.ended()
 	})
 	if err != nil {
 		return output.Reword(err, "%v: nothing was started; %s", err, raise)

@@ -19,7 +19,6 @@ type host struct {
 	backend *url.URL
 	runID   string
 	log     *slog.Logger
-	signals *listener
 	nested  *nest
 	metrics *exporter // nil: there are none
 

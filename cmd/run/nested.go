@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"os/signal"
 	"sync"
 	"time"
 
@@ -109,6 +110,7 @@ func isHolder(a socket.Answer, s locks.Status) bool {
 // enter runs the command under the lease of the leaderrun that the store says is the
 // holder. If it no longer holds the lock, it is about to end us, as part of its job.
 func (s *session) enter(n *nest, e *runner.OuterError, command proc.Command) error {
+	s.end() // the command would have the guard as a child that it does not know
 	outer, _ := n.holder(e.Status)
 	ran, err := s.reenter(n, outer, command, e.Secrets)
 	if !ran {
@@ -134,6 +136,12 @@ func (s *session) reenter(n *nest, outer socket.Link, command proc.Command, secr
 	}
 	command.Env = runner.WithLease(command.Env, a.Lock, a.Holder, a.Token, a.Slot)
 	s.env.Console.Drain()
+	if s.signals != nil {
+		signal.Stop(s.signals.caught) // from now on they end us, and then the command
+	}
+	if err := s.signals.ended(); err != nil {
+		return true, err
+	}
 	signals.RestoreRTMIN()
 	return true, proc.Exec(command, n.inner)
 }

@@ -2,8 +2,10 @@ package run
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/helper"
 	"github.com/leaderrun/leaderrun/runner"
 	"github.com/leaderrun/leaderrun/runner/proc"
 	"github.com/leaderrun/leaderrun/runner/socket"
@@ -61,7 +64,7 @@ func TestReenterAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr)}, opt: options.NewValues()}
+		p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr), Programs: new(helper.Programs)}, opt: options.NewValues()}
 		link := socket.Link{Answer: before, Address: s.Address()}
 		nowhere := proc.Command{Path: filepath.Join(t.TempDir(), "none"), Args: []string{"none"}}
 		if again, err := p.reenter(new(nest), link, nowhere, nil); again || err != nil {
@@ -78,6 +81,32 @@ func TestReenterAsksAgain(t *testing.T) {
 		if again, err := p.reenter(n, link, nowhere, nil); again || err != nil {
 			t.Errorf("gone: entered, %v", err)
 		}
+	}
+}
+
+// TestReenterSignalled: a signal that was caught before the command could get it ends us.
+func TestReenterSignalled(t *testing.T) {
+	t.Parallel()
+	a := socket.Answer{Lock: "x", Token: 7, RunID: "0123"}
+	s, err := socket.Serve(func() socket.Answer { return a })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	caught := make(chan os.Signal, 2)
+	caught <- syscall.SIGUSR1
+	caught <- syscall.SIGTERM
+	p := &session{env: &env.Env{Console: output.NewConsole(os.Stderr)}, opt: options.NewValues(), signals: &listener{caught}}
+	nowhere := proc.Command{Path: filepath.Join(t.TempDir(), "none"), Args: []string{"none"}}
+	link := socket.Link{Answer: a, Address: s.Address()}
+	n := &nest{log: slog.New(slog.DiscardHandler)}
+	var signalled *runner.SignalError
+	if _, err := p.reenter(n, link, nowhere, nil); !errors.As(err, &signalled) || signalled.Signal != syscall.SIGTERM {
+		t.Errorf("got %v, want the signal", err)
+	}
+	var start *proc.StartError
+	if _, err := p.reenter(n, link, nowhere, nil); !errors.As(err, &start) {
+		t.Errorf("got %v, want an attempt to run the command", err)
 	}
 }
 

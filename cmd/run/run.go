@@ -55,10 +55,11 @@ func Command(e *env.Env) *options.Command {
 
 // A session is one use of leaderrun run.
 type session struct {
-	env    *env.Env
-	opt    *options.Values
-	before map[int]uint64 // our children from before all that we start; see [guard.Begin]
-	guard  *guard.Client  // of the first job; nil: not begun, or in use
+	env     *env.Env
+	opt     *options.Values
+	before  map[int]uint64 // our children from before all that we start; see [guard.Begin]
+	guard   *guard.Client  // of the first job; nil: not begun, or in use
+	signals *listener      // nil: the signals have their default actions
 
 	reported bool // whatever comes of the run, others report it
 
@@ -88,7 +89,7 @@ func (s *session) begin() error {
 	return nil
 }
 
-// end ends what was begun and is not in use.
+// end ends what was begun and is not in use. It may be called again.
 func (s *session) end() {
 	s.env.Programs.End()
 	if s.admitted != nil {
@@ -96,13 +97,14 @@ func (s *session) end() {
 	}
 	if s.guard != nil {
 		s.guard.Close()
+		s.guard = nil
 	}
 }
 
 // run checks everything that can be checked before a lock is taken, then calls the
 // runner.
 func (s *session) run(r *options.Invocation) error {
-	signals := listen()
+	s.signals = listen()
 	if s.opt.ID == "" {
 		s.opt.ID = env.NewID()
 	}
@@ -140,7 +142,7 @@ func (s *session) run(r *options.Invocation) error {
 	if r.Setting("backend").Rank == options.Default {
 		logger.Info("no backend was chosen; the lock covers this machine only", "backend", "file")
 	}
-	exit, err := s.runUnderLock(backend, command, nested, signals, logger)
+	exit, err := s.runUnderLock(backend, command, nested, logger)
 	var outer *runner.OuterError
 	switch {
 	case errors.As(err, &outer):
@@ -220,7 +222,7 @@ func misnamed(l *options.Line, name string, err error) error {
 }
 
 // runUnderLock campaigns for the lock and runs the command under it.
-func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *nest, signals *listener, logger *slog.Logger) (runner.Exit, error) {
+func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *nest, logger *slog.Logger) (runner.Exit, error) {
 	events, err := output.OpenEvents(s.opt.Events)
 	if err != nil {
 		return runner.Exit{}, err
@@ -263,8 +265,8 @@ func (s *session) runUnderLock(backend *url.URL, command proc.Command, nested *n
 
 	c.Command = command
 	c.Command.Env = notify.JobEnvironment(command.Env)
-	c.Signals = signals.caught
-	h := &host{session: s, backend: backend, runID: c.RunID, log: logger, signals: signals, nested: nested, metrics: metrics}
+	c.Signals = s.signals.caught
+	h := &host{session: s, backend: backend, runID: c.RunID, log: logger, nested: nested, metrics: metrics}
 	all := runner.Observers{nested, events, service, s.env.Console, trace, line}
 	if metrics != nil {
 		all = append(all, metrics)

@@ -48,6 +48,22 @@ func listen() *listener {
 	return l
 }
 
+// ended returns a *[runner.SignalError] if a signal that ends us was caught. It drops the others,
+// because there is no job to pass them to. A nil listener has caught none.
+func (l *listener) ended() error {
+	for l != nil {
+		select {
+		case sig := <-l.caught:
+			if signals.Ending(sig) {
+				return &runner.SignalError{Signal: sig}
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
 // terminal catches the signals that stop a process, and returns the terminal that we were
 // started on, or nil. Without a terminal only TSTP is left to be caught.
 func (l *listener) terminal() runner.Terminal {

@@ -15,18 +15,18 @@ const turnPatience = 5 * time.Second
 const tellAfter = 5 * time.Second
 
 // Admit waits until there is room for n more tasks, and then reserves those of a core. It returns an
-// [ErrOut] if there is none within the wait, or cannot be. It calls waiting once, if that takes
-// long. It starts no thread before there is room, so it must be called early.
+// [ErrOut] if there is none within the wait, or cannot be. Each time that there is none, it calls waiting, and
+// returns its error, if it has one; long says that this takes long. It starts no thread before there is room, so it must be called early.
 //
 // Where a limit is near, leaderruns that share it take turns, from when they look until all
 // processes that they need have their threads, when the caller calls done. Otherwise all runs
 // that start at one moment would find the same room.
-func Admit(n int, wait time.Duration, waiting func()) (done func(), err error) {
+func Admit(n int, wait time.Duration, waiting func(long bool) error) (done func(), err error) {
 	r := look()
 	if r.free >= many {
 		return func() {}, nil
 	}
-	began, told := time.Now(), false
+	began := time.Now()
 	for last := began; ; { // the last turn
 		turn, ours := takeTurn(r.file)
 		waited := time.Since(began)
@@ -41,9 +41,8 @@ func Admit(n int, wait time.Duration, waiting func()) (done func(), err error) {
 		if r.free < n && (waited >= wait || r.limit < n) {
 			return nil, fmt.Errorf("%w: %s allows only %d more, and it takes %d", ErrOut, r.of, max(r.free, 0), n)
 		}
-		if r.free < n && waited > tellAfter && !told {
-			waiting()
-			told = true
+		if err := waiting(r.free < n && waited > tellAfter); err != nil {
+			return nil, err
 		}
 		nap(10*time.Millisecond + rand.N(20*time.Millisecond))
 	}

@@ -5,4 +5,4 @@ package threads
 import "time"
 
 // Admit does nothing, because there are no such limits.
-func Admit(int, time.Duration, func()) (done func(), err error) { return func() {}, nil }
+func Admit(int, time.Duration, func(bool) error) (done func(), err error) { return func() {}, nil }
