@@ -27,13 +27,14 @@ type campaign struct {
 	lock       *Lock
 	try        bool
 	turnstile  locks.Lock
-	entered    bool          // we have the turnstile
-	lease      time.Duration // of our places in the queues
-	taken      *slot         // not yet in the record, so we may have to give it back; nil: none
-	confirm    time.Duration // the Status.Confirm of any slot that we wait for
-	unrecorded map[int]bool  // slots that are held but are not in the record
-	waitingMu  sync.Mutex    // held for a call of Options.Waiting
-	reported   locks.Status  // what it was last called with; guarded by waitingMu
+	entered    bool                 // we have the turnstile
+	lease      time.Duration        // of our places in the queues
+	taken      *slot                // not yet in the record, so we may have to give it back; nil: none
+	confirm    time.Duration        // the Status.Confirm of any slot that we wait for
+	unrecorded map[int]bool         // slots that are held but are not in the record
+	refused    map[int]locks.Status // what a try has said of slots that look free
+	waitingMu  sync.Mutex           // held for a call of Options.Waiting
+	reported   locks.Status         // what it was last called with; guarded by waitingMu
 }
 
 // A slot is one that a campaign has taken, or wants to take.
@@ -47,7 +48,7 @@ type slot struct {
 func (l *Lock) Acquire(ctx context.Context, try bool) (locks.Grant, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &campaign{lock: l, try: try, unrecorded: map[int]bool{}}
+	c := &campaign{lock: l, try: try, unrecorded: map[int]bool{}, refused: map[int]locks.Status{}}
 	if err := c.begin(ctx, cancel); err != nil {
 		return locks.Grant{}, err
 	}
@@ -170,8 +171,8 @@ func (c *campaign) enter(ctx context.Context) error {
 	}
 }
 
-// take tries to take a slot that seems to be free, or whose lease has ended. If somebody holds it after all, the slot is
-// added to unrecorded.
+// take tries to take a slot that seems to be free, or whose lease has ended. If somebody holds it
+// after all, the slot is added to unrecorded and refused.
 func (c *campaign) take(ctx context.Context, number int) error {
 	h, err := c.lock.handle(ctx, number, nil)
 	if err != nil {
@@ -188,7 +189,12 @@ func (c *campaign) take(ctx context.Context, number int) error {
 	c.lock.drop(h)
 	_ = h.Close() // it holds nothing
 	if errors.Is(err, locks.ErrHeld) {
-		c.unrecorded[number] = true
+		status := locks.Status{}
+		if held, ok := errors.AsType[*locks.HeldError](err); ok {
+			status = held.Status
+		}
+		status.Held = true
+		c.unrecorded[number], c.refused[number] = true, status
 		return nil
 	}
 	return err

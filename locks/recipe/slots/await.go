@@ -42,7 +42,10 @@ func (c *campaign) await(ctx context.Context, v *view) error {
 	won, err := c.first(ctx, settled, v)
 	if won != nil {
 		c.taken = &won.slot
+		delete(c.refused, won.number)
 		attempts = slices.DeleteFunc(attempts, func(a *attempt) bool { return a == won })
+	} else {
+		clear(c.refused)
 	}
 	for _, a := range attempts {
 		c.lock.drop(a.handle)
@@ -105,7 +108,7 @@ func (c *campaign) first(ctx context.Context, settled <-chan *attempt, v *view) 
 			return nil, a.err
 		case <-again:
 			now, err := c.look(ctx)
-			if err != nil || now.room(c.lock.n) || !slices.Equal(now.awaited(), v.awaited()) {
+			if err != nil || len(c.refused) > 0 || now.room(c.lock.n) || !slices.Equal(now.awaited(), v.awaited()) {
 				return nil, err
 			}
 		case <-ctx.Done():

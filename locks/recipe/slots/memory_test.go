@@ -120,6 +120,7 @@ type memoryLock struct {
 	token  uint64
 	closed bool
 	over   bool // its lease has ended
+	delay  bool // its lease was ended early: it looks free, and nobody gets it
 }
 
 // do does something to the lock, unless that is to fail.
@@ -133,7 +134,7 @@ func (l *memoryLock) do(verb string, f func() error) error {
 }
 
 func (l *memoryLock) status() locks.Status {
-	if l == nil {
+	if l == nil || l.delay {
 		return locks.Status{}
 	}
 	s := locks.Status{Held: true, Holder: l.o.Holder, RunID: l.o.RunID, Token: l.token}

@@ -39,6 +39,9 @@
 // A lock without slots is another lock, "jobs", and costs half the requests. A lock that will
 // have slots some day can be started with an N of 1.
 //
+// A slot in a lock delay, whose last holder may still run, looks free. It counts from when a run tries
+// to take it, so one that takes a lower slot before may be one too many by the N of that holder.
+//
 // The backend file has no leases. There a run that is stopped (Ctrl-Z) while it has the
 // turnstile delays the others until it continues.
 //

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -100,6 +101,16 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 	}
 	if err := c.lock.inspect(ctx, v, slices.Sorted(maps.Keys(wanted))); err != nil {
 		return nil, err
+	}
+	// A slot may be refused although nobody has it, during a lock delay for instance. The last one to
+	// run with it is the one in the record: whoever takes a slot runs only once it has written that.
+	for number, status := range c.refused {
+		if _, held := v.held[number]; held {
+			delete(c.refused, number)
+			continue
+		}
+		status.Token = cmp.Or(status.Token, v.record.Slots[number].Token)
+		v.held[number] = locks.State{Status: status}
 	}
 	for number, state := range v.held {
 		said, ok := v.record.Slots[number]
