@@ -33,16 +33,17 @@ type connector struct {
 	wanted     int           // the number of requests that need a connection
 	deadline   time.Time     // when the last of them gives up; zero: never
 	rotation   rotation
-	abort      func()       // ends the current attempt to connect; nil: none
-	slow       bool         // pause before the next round
-	failure    error        // why the last attempt failed; nil after a success
-	refused    int          // the number of attempts of this round with a lasting error
-	allRefused bool         // all attempts of the last round had one
-	conn       *sessionConn // the connection that has the session; nil: none
-	ready      *sessionConn // the next one, which the library has yet to take; nil: none
-	forgotten  bool         // the server may not know our connection; see renewConnection
-	serial     int          // the number of connections so far
-	info       sessionInfo
+	abort      func()                  // ends the current attempt to connect; nil: none
+	slow       bool                    // pause before the next round
+	failure    error                   // why the last attempt failed; nil after a success
+	refused    int                     // the number of attempts of this round with a lasting error
+	allRefused bool                    // all attempts of the last round had one
+	conn       *sessionConn            // the connection that has the session; nil: none
+	ready      *sessionConn            // the next one, which the library has yet to take; nil: none
+	forgotten  bool                    // the server may not know our connection; see renewConnection
+	serial     int                     // the number of connections so far
+	info       sessionInfo             // as last granted
+	asked      time.Duration           // the timeout to ask for: as granted when the session began
 	zxid       int64                   // the last transaction that we know of
 	watched    map[string]zk.EventType // the event that ends each watch
 	owners     []string                // the users who began the session, if another process did
@@ -53,7 +54,7 @@ type connector struct {
 func newConnector(s *settings, ttl, timeout time.Duration, log *slog.Logger) *connector {
 	return &connector{
 		tls: s.tls, users: s.users, timeout: timeout, log: log, done: make(chan struct{}),
-		changed: make(chan struct{}), rotation: newRotation(s.servers), info: sessionInfo{timeout: ttl}, watched: map[string]zk.EventType{},
+		changed: make(chan struct{}), rotation: newRotation(s.servers), info: sessionInfo{timeout: ttl}, asked: ttl, watched: map[string]zk.EventType{},
 	}
 }
 
@@ -210,7 +211,7 @@ func (c *connector) because(err error) error {
 // adopt makes c continue the session of another process, which knew the transaction zxid and
 // had logged in the users.
 func (c *connector) adopt(t sessionInfo, zxid int64, users []string) {
-	c.change(func() { c.info, c.zxid, c.owners = t, zxid, users })
+	c.change(func() { c.info, c.asked, c.zxid, c.owners = t, t.timeout, zxid, users })
 }
 
 // session returns the session as it was last granted; its id is 0 before that.

@@ -119,6 +119,7 @@ func (c *connector) attempt(ctx context.Context, e endpoint) (*sessionConn, erro
 	defer stop()
 	c.mu.Lock()
 	t, zxid := c.info, c.zxid
+	t.timeout = c.asked
 	c.mu.Unlock()
 	answer, raw, err := resume(conn, &t, zxid)
 	if err == nil {
@@ -136,7 +137,8 @@ func (c *connector) attempt(ctx context.Context, e endpoint) (*sessionConn, erro
 
 var errSilent = errors.New("the server accepts the connection but does not answer")
 
-// granted notes what a server has granted.
+// granted notes what a server has granted. One with a lower limit than others grants less, which
+// must not be asked of the others from then on.
 func (c *connector) granted(t *sessionInfo) (err error) {
 	c.change(func() {
 		if c.info.id != 0 && t.id != c.info.id {
@@ -145,6 +147,9 @@ func (c *connector) granted(t *sessionInfo) (err error) {
 		} else if t.id == 0 {
 			err = errors.New("the server granted no session")
 		} else {
+			if c.info.id == 0 {
+				c.asked = t.timeout
+			}
 			c.info = *t
 		}
 	})

@@ -58,7 +58,7 @@ type handover struct {
 // Term implements [queue.Entry].
 func (e *entry) Term() string {
 	s, own := e.s.session(), e.ours()
-	b, _ := json.Marshal(handover{s.id, s.passwd, s.timeout.Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // only the core gets the password
+	b, _ := json.Marshal(handover{s.id, s.passwd, e.campaign.TTL().Milliseconds(), own.path, own.token(), e.plain.Load(), e.s.identities()}) //nolint:gosec // only the core gets the password
 	return string(b)
 }
 
