@@ -19,6 +19,8 @@ import (
 func (e *entry) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 	ctx, cancel := e.campaign.UntilOver(ctx)
 	defer cancel()
+	ctx, stop := context.WithTimeout(ctx, e.lock.o.ConnectTimeout) // for all steps together
+	defer stop()
 	if try {
 		err = e.lock.retry(ctx, e.look)
 		if err != nil || e.seen.held() {

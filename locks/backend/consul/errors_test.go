@@ -3,6 +3,7 @@ package consul_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -55,6 +56,33 @@ func TestCauseInTime(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// TestSlowServer: the connect timeout bounds all requests of an attempt together.
+func TestSlowServer(t *testing.T) {
+	t.Parallel()
+	for _, try := range []bool{true, false} {
+		locked := make(chan struct{}, 9)
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(700 * time.Millisecond)
+			switch {
+			case r.URL.Path == "/v1/session/create":
+				_, _ = io.WriteString(w, `{"ID": "a"}`)
+			case r.URL.Path == "/v1/txn":
+				locked <- struct{}{}
+			case r.Method == http.MethodGet:
+				w.Header().Set("X-Consul-Index", "1")
+				w.WriteHeader(http.StatusNotFound)
+			}
+		}))
+		t.Cleanup(h.Close)
+		o := options("a")
+		o.ConnectTimeout = time.Second
+		l := drive.Open(t, consul.Open, "consul://"+h.Listener.Addr().String(), o)
+		if _, err := l.Acquire(t.Context(), try); !errors.Is(err, locks.ErrUnavailable) || len(locked) > 0 {
+			t.Errorf("try %v: %v; %d requests for the lock after the connect timeout", try, err, len(locked))
+		}
+	}
 }
 
 const secret = "5ec7e755-0000-0000-0000-000000000001"
