@@ -129,7 +129,16 @@
 // host.
 //
 // Who can read the key can vote and lead, write records, end terms, and answer in the name of any
-// seat. Without the key nobody can do anything, but can send old packets again, which has no effect.
+// seat. Without the key nobody can do any of that, but can send again what was sent before. It never
+// makes two lead: votes are for a term, and rounds have numbers. But it can keep a lock from all:
+//
+//   - An old request of a candidate binds a free voter to that term again, for its ttl, unless the
+//     voter remembers its withdrawal: it remembers 16 of a lock, until it ends.
+//   - Old calls of voters, with ids of their hosts from before a start or a replacement, make voters
+//     abstain, for a few minutes.
+//
+// Who can also answer in the place of a voter can answer calls with old replies: what is then said
+// of a lock, its record or a write to it was true once.
 //
 // # Limits
 //
