@@ -114,7 +114,7 @@
 // # Fencing token
 //
 // It is one more than the greatest that any of a majority of the voters has seen. The number in
-// the state directory is written before a token that is greater is answered, an hour of
+// the state directory is written before a token that is greater is answered, a minute of
 // milliseconds ahead, so that this is rare. A voter begins with it, or with the date in milliseconds
 // since 1970 if that is greater. So tokens rise for ever, and roughly are dates. Without the
 // directory they rise as long as the dates of the hosts do: see package votes. A token that is more
