@@ -57,7 +57,7 @@ func (l layer) permits(pkg string) bool {
 // backends → locks, and no SDK in the core.
 func TestImportsPointDownward(t *testing.T) {
 	t.Parallel()
-	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/signals/action", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/answers", "/locks/kit/backoff", "/locks/program/threads", "/locks/recipe/ledger"}
+	runner := []string{"/runner", "/runner/event", "/runner/health", "/runner/proc", "/runner/heartbeat", "/runner/signals", "/runner/signals/action", "/runner/socket", "/runner/timing", "/locks", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/kit/answers", "/locks/kit/backoff", "/locks/program/threads", "/locks/program/trust", "/locks/recipe/ledger"}
 	core := slices.Concat(runner, []string{"/cmd", "/cmd/*", "/runner/guard", "/runner/cgroup", "/runner/notify", "/runner/terminal", "/runner/window", "/locks/backend/file", "/locks/recipe/slots", "/locks/helper", "/locks/kit/durations", "/locks/kit/handle", "/locks/kit/label", "/locks/kit/workers", "/locks/program/trust", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/runner/monitor/metrics/feed", "/completions",
 		"/locks/backend", "/locks/backend/known"})
 	// The packages of cmd, each with what is below it.
@@ -102,7 +102,7 @@ func TestImportsPointDownward(t *testing.T) {
 		{"/runner/guard", []string{"/runner/guard", "/runner/cgroup", "/runner/proc", "/runner/signals", "/runner/signals/action", "/runner/terminal", "/locks/lease/clock", "/locks/program/threads"}},
 		{"/runner/notify", []string{"/runner/notify"}},
 		{"/runner/heartbeat", []string{"/runner/heartbeat", "/locks/lease/clock"}},
-		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock"}},
+		{"/runner/socket", []string{"/runner/socket", "/runner/proc", "/runner/signals", "/runner/signals/action", "/locks/lease/clock", "/locks/program/trust"}},
 		{"/runner/signals", []string{"/runner/signals", "/runner/signals/action"}},
 		{"/runner/signals/action", []string{"/runner/signals/action"}},
 		{"/runner/terminal", []string{"/runner/terminal", "/runner/signals", "/runner/signals/action"}},

@@ -16,7 +16,8 @@ import (
 // The tests here change state of the whole process, so they are not parallel.
 
 // A directory is not used if it does not exist, is relative, or has a name that is too long
-// for a socket or contains a comma.
+// for a socket or contains a comma. Nor if others can replace what we make in it: then they could
+// have root change the mode of any file.
 func TestDirectory(t *testing.T) {
 	good, long := short(t), filepath.Join(short(t), strings.Repeat("x", 90))
 	if err := os.Mkdir(long, 0o700); err != nil {
@@ -27,13 +28,32 @@ func TestDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", short(t)) // may be removed while the job runs
-	for _, test := range []struct{ tmp, want string }{
+	open, group, sticky := short(t), short(t), short(t)
+	for dir, mode := range map[string]os.FileMode{open: 0o777, group: 0o770, sticky: os.ModeSticky | 0o777} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type place struct{ tmp, want string }
+	tests := []place{
 		{good, good},
 		{long, "/tmp"},
 		{filepath.Join(good, "none"), "/tmp"},
 		{comma, "/tmp"},
 		{"relative", "/tmp"},
-	} {
+		{open, "/tmp"},
+		{group, "/tmp"},
+		{sticky, sticky},
+	}
+	if os.Geteuid() == 0 {
+		others := short(t)
+		within := filepath.Join(others, "d")
+		if err := errors.Join(os.Mkdir(within, 0o755), os.Chown(others, 12345, -1)); err != nil {
+			t.Fatal(err)
+		}
+		tests = append(tests, place{others, "/tmp"}, place{within, "/tmp"})
+	}
+	for _, test := range tests {
 		t.Setenv("TMPDIR", test.tmp)
 		s := serve(t, always(answer))
 		if got := filepath.Dir(s.Files()[1]); got != test.want {
@@ -41,6 +61,9 @@ func TestDirectory(t *testing.T) {
 		}
 		if _, err := socket.Ask(s.Address(), limit); err != nil {
 			t.Error(err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(test.tmp, "leaderrun-*")); test.want != test.tmp && len(left) > 0 {
+			t.Errorf("left: %q", left)
 		}
 	}
 }

@@ -14,7 +14,7 @@
 //
 // A client sends a nonce. The server sends one line, a proof and its answer, and disconnects.
 // The proof is a MAC of both, with the secret: others may have put a socket of their own in
-// the place of ours, because the directory in TMPDIR may belong to anyone.
+// the place of ours once that is gone.
 //
 // On Linux any user may connect, because a job may change its user. The kernel tells who
 // connects, and to those who do not descend from us the server sends only that they are

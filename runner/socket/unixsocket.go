@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/leaderrun/leaderrun/locks/program/trust"
 )
 
 // This file does without package net, which would be an eighth of the core's size.
@@ -34,7 +36,7 @@ const maxDir = 103 - len("/leaderrun-4294967295/s")
 
 // listenAtPath makes a socket in a directory of its own. It does not use $XDG_RUNTIME_DIR,
 // which is removed with the user's last session, because a job that was started with nohup
-// outlives the session.
+// outlives the session. Nor does it use a directory in which other users can replace what is ours.
 func (s *Server) listenAtPath() (first error) {
 	for _, base := range []string{os.TempDir(), "/tmp", "/run", "/dev/shm"} {
 		if !filepath.IsAbs(base) || len(base) > maxDir || strings.Contains(base, ",") {
@@ -57,7 +59,11 @@ func (s *Server) listenIn(base string) error {
 		return err
 	}
 	s.dir = dir
-	if err = unix.Chmod(dir, dirMode); err == nil {
+	// Who could replace the directory by a link could have us change the mode of any file.
+	if _, err = trust.Dir(dir); err == nil {
+		err = unix.Chmod(dir, dirMode)
+	}
+	if err == nil {
 		err = s.add(s.path())
 	}
 	if err != nil {
