@@ -156,9 +156,9 @@ type Status struct {
 	// unknown. Less than 0 means that the lease has ended and nobody has taken the lock
 	// since.
 	Left time.Duration `json:"left_ns,omitempty"`
-	// Confirm, if a clock that may be wrong says that the lease has ended, is how much longer
-	// whoever asked must see it not renewed before that is believed. 0 means that there is
-	// nothing to wait for.
+	// Confirm, if a clock that may be wrong says that the lease has ended, or nothing says whether
+	// it has, is how much longer whoever asked must see it not renewed before that is believed. 0
+	// means that there is nothing to wait for.
 	Confirm time.Duration `json:"confirm_ns,omitempty"`
 	Token   uint64        `json:"token,omitempty"`
 	Waiters int           `json:"waiters,omitempty"`

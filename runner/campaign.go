@@ -90,7 +90,8 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 	}
 }
 
-// longestConfirm is the longest that we watch on, after the wait: see [keepalive.Silence].
+// longestConfirm is the longest that we watch on, after the wait, if our lease is not longer: see
+// [keepalive.Silence].
 const longestConfirm = time.Minute
 
 // unconfirmed returns for how long we must still watch a lock, although the wait is over,
@@ -98,7 +99,7 @@ const longestConfirm = time.Minute
 // never waits for that, such as a cron job with -n, would never take over from a dead host.
 func (cp *campaign) unconfirmed(err error) time.Duration {
 	held, ok := errors.AsType[*locks.HeldError](err)
-	if !ok || cp.confirm || held.Status.Confirm > longestConfirm {
+	if !ok || cp.confirm || held.Status.Confirm > max(longestConfirm, cp.r.Timing.TTL) {
 		return 0
 	}
 	return held.Status.Confirm

@@ -24,11 +24,13 @@ func (s Style) Detail(w io.Writer, all []Lock, where string) error {
 // Ended says when the lease of a holder ended that has not released the lock, and whether that is
 // certain.
 func Ended(s locks.Status) string {
-	ended := "its lease ended " + age(-s.Left) + " ago; "
-	if s.Over() {
-		return ended + "nobody holds it"
+	switch {
+	case s.Over() && s.Left > -time.Second: // it may not be known since when
+		return "its lease has ended; nobody holds it"
+	case s.Over():
+		return "its lease ended " + age(-s.Left) + " ago; nobody holds it"
 	}
-	return "by the server's clock " + ended + "not yet confirmed"
+	return "by the server's clock its lease ended " + age(-s.Left) + " ago; not yet confirmed"
 }
 
 func (s Style) detail(b *strings.Builder, l *Lock) {
@@ -102,6 +104,8 @@ func (s Style) lease(l *Lock) string {
 	switch {
 	case l.Left == 0:
 		return span(l.TTL)
+	case l.Over() && l.Left > -time.Second:
+		return span(l.TTL) + ", ended"
 	case l.Left < 0:
 		return span(l.TTL) + ", ended " + age(-l.Left) + " ago"
 	}

@@ -208,24 +208,25 @@ func (r *rights) soon(verb string, renewing bool) bool {
 	return (r.allowed[verb] || renewing || time.Since(r.away) < starting) && time.Since(r.refused[verb]) < starting
 }
 
-// ask sends a request, and reads its answer up to a limit.
-func (c *client) ask(ctx context.Context, method, path string, query url.Values, body any, limit int, answer any) error {
+// ask sends a request, and reads its answer up to a limit. It returns the answer's Date.
+func (c *client) ask(ctx context.Context, method, path string, query url.Values, body any, limit int, answer any) (date time.Time, err error) {
 	resp, err := c.send(ctx, method, path, query, body)
 	if err != nil {
-		return err
+		return date, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return err
+		return date, err
 	case len(text) > limit:
-		return fmt.Errorf("%w: it is too long", errForeign)
+		return date, fmt.Errorf("%w: it is too long", errForeign)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("%w: %w", errForeign, err)
+		return date, fmt.Errorf("%w: %w", errForeign, err)
 	}
-	return nil
+	date, _ = http.ParseTime(resp.Header.Get("Date")) // without one, nobody knows
+	return date, nil
 }
 
 func (c *client) close() {

@@ -43,6 +43,7 @@ func TestServer(t *testing.T) {
 		"ElectorRespected": testElectorRespected,
 		"TakenByElector":   testTakenByElector,
 		"ForeignKept":      testForeignKept,
+		"DeadHolder":       testDeadHolder,
 		"SlowPlugin":       testSlowPlugin,
 		"RefusedToken":     testRefusedToken,
 		"FailedPlugin":     testFailedPlugin,
@@ -72,6 +73,28 @@ func testStore(t *testing.T, r *rig) {
 		c.Hostile = append(c.Hostile, func(_ testing.TB, k caslease.Key) { harm(namespace, object(k)) })
 	}
 	storetest.Run(t, c)
+}
+
+// testDeadHolder: a run that does not wait learns that the holder may be gone, by the times that the
+// API server notes, and that it is when the Lease was seen unchanged for long enough.
+func testDeadHolder(t *testing.T, r *rig) {
+	u := r.server.URL(r.server.Addr(), r.server.Namespace(), kubetest.AsAdmin())
+	o := locks.Options{Name: "dead", Holder: "a", TTL: 2 * time.Second, ConnectTimeout: realserver.Ready}
+	drive.Hold(t, drive.Open(t, Open, u.String(), o))
+	time.Sleep(o.TTL + 2*time.Second) // the server's times are in whole seconds
+	o.Holder = "b"
+	b, w := drive.Open(t, Open, u.String(), o), drive.Open(t, Open, u.String(), o).(locks.Inspector)
+	if s, err := w.Inspect(drive.Context(t)); err != nil || s.Left >= 0 || s.Confirm <= 0 {
+		t.Errorf("at the first look: %+v, %v", s.Status, err)
+	}
+	_, err := b.Acquire(drive.Context(t), true)
+	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Confirm <= 0 {
+		t.Errorf("got %v, want a lease to be confirmed", err)
+	}
+	time.Sleep(o.TTL)
+	if s, err := w.Inspect(drive.Context(t)); err != nil || !s.Over() {
+		t.Errorf("a lease later: %+v, %v", s.Status, err)
+	}
 }
 
 // failing makes a write fail.
@@ -139,7 +162,7 @@ func (r *rig) config(open locks.Opener) lockstest.Config {
 	to := func(t testing.TB, namespace string) *url.URL {
 		return r.server.URL(r.proxies.New(t, r.server.Addr()), namespace, kubetest.AsAdmin())
 	}
-	c.Open, c.TTL, c.Abilities, c.HTTP = open, 2*time.Second, known.Kubernetes.Abilities, true
+	c.Open, c.TTL, c.Abilities, c.HTTP, c.ReportsLeft = open, 2*time.Second, known.Kubernetes.Abilities, true, true
 	c.URL = func(t testing.TB) *url.URL { return to(t, r.server.Namespace()) }
 	c.Twin = func(t testing.TB, u *url.URL) *url.URL { return to(t, path.Base(u.Path)) }
 	c.Cut = func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return r.proxies.Cut(u.Host, how) }

@@ -28,8 +28,22 @@ type lease struct {
 		ResourceVersion string            `json:"resourceVersion"`
 		Created         time.Time         `json:"creationTimestamp"`
 		Annotations     map[string]string `json:"annotations"`
+		Managed         []struct {
+			Time time.Time `json:"time"` // of the last change by one program, by the server's clock
+		} `json:"managedFields"`
 	} `json:"metadata"`
-	Spec spec `json:"spec"`
+	Spec spec      `json:"spec"`
+	date time.Time // of the answer, by the server's clock; zero: unknown
+}
+
+// updated returns when the Lease was last changed, by the server's clock; zero: unknown.
+func (l *lease) updated() (last time.Time) {
+	for _, m := range l.Metadata.Managed {
+		if m.Time.After(last) {
+			last = m.Time
+		}
+	}
+	return last
 }
 
 // A spec is that of a Lease. We only compare its times.
@@ -99,7 +113,7 @@ func (l *lease) tokens(version uint64) uint64 {
 
 // cell returns the cell that a Lease holds.
 func (l *lease) cell(p caslease.Part) caslease.Cell {
-	c := caslease.Cell{Version: l.Metadata.ResourceVersion, First: l.tokens(l.born()), Floor: l.tokens(l.version())}
+	c := caslease.Cell{Version: l.Metadata.ResourceVersion, First: l.tokens(l.born()), Floor: l.tokens(l.version()), Updated: l.updated(), Date: l.date}
 	if p == caslease.Request {
 		c.State = l.annotation(askKey)
 		return c

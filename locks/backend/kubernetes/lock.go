@@ -33,8 +33,9 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	return caslease.New(newStore(cl, o), t, o), nil
 }
 
-// traits returns what distinguishes the store from others. A Lease has no time by the clock of
-// its store: renewTime is the holder's.
+// traits returns what distinguishes the store from others. The times that a Lease has by the
+// clocks of the API servers are in whole seconds, and somebody may keep them from being written:
+// they only tell for how long to watch a Lease.
 func traits(c *cluster) caslease.Traits {
 	return caslease.Traits{
 		Expiry:  caslease.ByWatching,

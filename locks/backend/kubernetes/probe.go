@@ -49,7 +49,7 @@ func (s *store) version(ctx context.Context) string {
 	var answer struct {
 		Version string `json:"gitVersion"`
 	}
-	_ = s.client.ask(ctx, http.MethodGet, "/version", nil, nil, maxAnswer, &answer)
+	_, _ = s.client.ask(ctx, http.MethodGet, "/version", nil, nil, maxAnswer, &answer)
 	return locks.Printable(answer.Version)
 }
 
@@ -62,7 +62,7 @@ func (s *store) user(ctx context.Context) string {
 			} `json:"userInfo"`
 		} `json:"status"`
 	}
-	_ = s.client.ask(ctx, http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", nil,
+	_, _ = s.client.ask(ctx, http.MethodPost, "/apis/authentication.k8s.io/v1/selfsubjectreviews", nil,
 		map[string]string{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}, maxAnswer, &answer)
 	return locks.Printable(answer.Status.User.Name)
 }

@@ -32,9 +32,11 @@ func (s *store) path(name string) string { return s.client.leases + "/" + name }
 // one makes a request about the Lease of a cell, and notes the answer.
 func (s *store) one(ctx context.Context, method, path string, k caslease.Key, body any) (*lease, error) {
 	l := &lease{}
-	if err := s.client.ask(ctx, method, path, nil, body, maxAnswer, l); err != nil {
+	date, err := s.client.ask(ctx, method, path, nil, body, maxAnswer, l)
+	if err != nil {
 		return nil, err
 	}
+	l.date = date
 	if l.Metadata.Name != object(k) || l.version() == 0 || l.Metadata.Created.IsZero() {
 		return nil, fmt.Errorf("%w: it lacks the name, the version or the time of a Lease", errForeign)
 	}
@@ -103,9 +105,10 @@ func (s *store) Delete(ctx context.Context, k caslease.Key, at caslease.Cell) er
 		ResourceVersion string `json:"resourceVersion"`
 	}
 	var answer any
-	return s.client.ask(ctx, http.MethodDelete, s.path(object(k)), nil, map[string]any{
+	_, err := s.client.ask(ctx, http.MethodDelete, s.path(object(k)), nil, map[string]any{
 		"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions{at.Version},
 	}, maxAnswer, &answer)
+	return err
 }
 
 // List implements [caslease.Lister]. It omits the Leases that leaderrun has never written.
@@ -120,11 +123,13 @@ func (s *store) List(ctx context.Context, cursor string) (page []caslease.Listed
 		} `json:"metadata"`
 		Items []*lease `json:"items"`
 	}
-	if err := s.client.ask(ctx, http.MethodGet, s.client.leases, query, nil, maxPage, &answer); err != nil {
+	date, err := s.client.ask(ctx, http.MethodGet, s.client.leases, query, nil, maxPage, &answer)
+	if err != nil {
 		return nil, "", err
 	}
 	for _, l := range answer.Items {
 		if name, ok := l.lock(); ok {
+			l.date = date
 			page = append(page, caslease.ListedCell{Name: name, Cell: l.cell(caslease.Lease)})
 		}
 	}

@@ -90,8 +90,8 @@ func (c *campaign) wait(ctx context.Context, v *view, left time.Duration) (*view
 	heldBy := &locks.HeldError{Status: v.status()}
 	if c.lock.wrote(v) {
 		heldBy.Status = c.doubt.before.status()
-	} else if v.present().Left < 0 || c.lock.traits.Expiry == ByClock && v.Updated.IsZero() {
-		heldBy.Status.Confirm = left // a holder that lives writes soon after a restart of the server
+	} else {
+		heldBy.Status.Confirm = c.observer.present(v).Confirm
 	}
 	if c.try {
 		return nil, heldBy

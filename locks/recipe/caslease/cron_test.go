@@ -62,6 +62,7 @@ func (j *job) Exited() <-chan struct{}         { return j.exited }
 func (j *job) Suspended() <-chan os.Signal     { return nil }
 func (j *job) Exit() proc.Exit                 { return proc.Exit{} }
 func (j *job) Containment() (tier, why string) { return "", "" }
+func (j *job) Overdue() bool                   { return false }
 func (j *job) Failed() <-chan error            { return nil }
 func (j *job) Kill() error                     { return errors.New("it is not to be killed") }
 func (j *job) Signal(os.Signal) error          { return nil }
@@ -124,14 +125,18 @@ func TestCronTakesOver(t *testing.T) {
 		"by a trusted clock": {caslease.ByClock, true, 0, false, 0},
 		"by stamps":          {caslease.ByStamps, false, 0, false, 0},
 		"after a restart":    {caslease.ByClock, false, 0, true, ttl},
+		"by watching":        {caslease.ByWatching, false, 0, false, ttl},
 		"slots":              {caslease.ByClock, false, 1, false, keepalive.Silence(ttl)},
 		"slots by stamps":    {caslease.ByStamps, false, 1, false, 0},
+		"slots, a restart":   {caslease.ByClock, false, 1, true, ttl},
+		"slots by watching":  {caslease.ByWatching, false, 1, false, ttl},
+		"slots by leases":    {caslease.ByLease, false, 1, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newSim(c.expiry)
-				s.trusted = c.trusted
+				s.trusted, s.dated = c.trusted, true
 				if c.slots > 0 {
 					l, err := slots.Open(t.Context(), c.slots, func(_ context.Context, o locks.Options) (locks.Lock, error) {
 						return caslease.New(s.client("dead", "p"), s.traits(), o), nil

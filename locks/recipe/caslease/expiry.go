@@ -29,6 +29,7 @@ import (
 type observer struct {
 	traits *Traits
 	first  *view // the first view of the cell in its present version
+	moved  bool  // it was seen in another version before: whoever has changed it lives
 }
 
 // left returns how long the term of a view may still last, counted from the arrival of the
@@ -38,7 +39,7 @@ func (o *observer) left(v *view) (left time.Duration, by Expiry) {
 		return 0, ByLease // otherwise the cell would be Leased
 	}
 	if o.first == nil || o.first.Version != v.Version {
-		o.first = v
+		o.first, o.moved = v, o.first != nil
 	}
 	watched := v.sent.Sub(o.first.received)
 	left = v.state.ttl() - watched

@@ -108,7 +108,7 @@ func TestLeft(t *testing.T) {
 		s.Fault(func(Request) Fault {
 			return Fault{Answer: func(c *caslease.Cell) { c.Date = time.Time{} }}
 		})
-		if st := inspect(t, s); st.Left != 0 || st.Confirm != 0 || !st.Held {
+		if st := inspect(t, s); st.Left != 0 || st.Confirm == 0 || !st.Held {
 			t.Errorf("without a Date: %+v", st)
 		}
 	})
@@ -177,4 +177,34 @@ func TestInspectConfirms(t *testing.T) {
 		time.Sleep(options("").TTL + options("").TTL/8)
 		over(true, "ended")
 	})
+}
+
+// TestInspectUndated: where the store does not say when a lease ends, it is over once it has not
+// been renewed under our eyes; a lease of the store's own, when the store says so.
+func TestInspectUndated(t *testing.T) {
+	t.Parallel()
+	for expiry, atOnce := range map[caslease.Expiry]bool{caslease.ByWatching: false, caslease.ByLease: true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, ttl := newSim(expiry), options("").TTL
+			a := at(t, s, options("a"))
+			drive.Hold(t, a)
+			w := at(t, s, options("who asks")).(locks.Inspector)
+			check := func(want bool, when string) {
+				t.Helper()
+				st, err := w.Inspect(drive.Context(t))
+				if err != nil || !st.Held || st.Over() != want || atOnce && st.Confirm > 0 {
+					t.Errorf("%v, %s: %+v, %v", expiry, when, st.Status, err)
+				}
+			}
+			check(false, "held")
+			time.Sleep(ttl / 2)
+			drive.Renew(t, a)
+			time.Sleep(ttl - time.Second)
+			check(false, "not ended")
+			time.Sleep(2 * time.Second)
+			check(atOnce, "ended")
+			time.Sleep(ttl)
+			check(true, "seen for a lease")
+		})
+	}
 }

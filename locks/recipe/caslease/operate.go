@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
@@ -55,8 +56,12 @@ func (l *Lock) present(name string, v *view) locks.Status {
 // present returns the same, if the observer has seen all that we know of the lock.
 func (o *observer) present(v *view) locks.Status {
 	s := v.present()
-	if left, _ := o.left(v); s.Left < 0 {
-		s.Confirm = max(left, 0)
+	switch left, _ := o.left(v); {
+	case !s.Held || v.Leased:
+	case left <= 0: // whatever the store's clock says
+		s.Left = min(s.Left, left, -time.Millisecond)
+	case s.Left < 0, s.Left == 0 && !o.moved: // a holder that lives writes soon
+		s.Confirm = left
 	}
 	return s
 }

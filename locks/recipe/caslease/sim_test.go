@@ -39,6 +39,7 @@ type sim struct {
 	early   bool // see ReadsEarly
 	clock   func() time.Time
 	trusted bool          // see Disciplined
+	dated   bool          // its cells have times, although nothing may rely on them
 	longest time.Duration // see LongestPoll
 	rested  atomic.Int32  // calls of Rest
 	started time.Time     // what was written before that shows no time
@@ -146,7 +147,11 @@ func (s *sim) show(at string) caslease.Cell {
 	}
 	switch s.expiry {
 	case caslease.ByWatching:
-		shown.Updated = time.Time{}
+		shown.Updated = shown.Updated.Truncate(time.Second)
+		if !s.dated {
+			shown.Updated = time.Time{}
+		}
+		shown.Date = s.clock().Truncate(time.Second)
 	case caslease.ByStamps:
 		shown.Date = s.clock().Truncate(time.Second)
 	case caslease.ByClock:

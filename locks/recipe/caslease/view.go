@@ -55,8 +55,8 @@ func (v *view) status() locks.Status {
 }
 
 // present returns the status with the time left of the lease by the store's clock. A Date
-// may be rounded down to whole seconds, so this may be up to a second too much; a lease that
-// is over by this has ended. It is for people: decisions are the observer's.
+// may be rounded down to whole seconds, so this may be up to a second too much. It is for people,
+// and for how long to watch: decisions are the observer's.
 func (v *view) present() locks.Status {
 	s := v.status()
 	if !s.Held || v.Updated.IsZero() || v.Date.Before(v.Updated.Truncate(time.Second)) {
