@@ -137,9 +137,6 @@
 //   - Old calls of voters, with ids of their hosts from before a start or a replacement, make voters
 //     abstain, for a few minutes.
 //
-// Who can also answer in the place of a voter can answer calls with old replies: what is then said
-// of a lock, its record or a write to it was true once.
-//
 // # Limits
 //
 // Each of the N clocks must run right, not one clock of a server: in one second of true time 0.9995

@@ -269,6 +269,7 @@ func (v *Voter) converse(ctx context.Context, conn net.Conn) {
 		}()
 	}
 	reply := v.answer(ctx, call)
+	reply.Nonce = call.Nonce
 	_ = v.sealer.WriteReply(conn, reply)
 }
 

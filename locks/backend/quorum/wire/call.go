@@ -16,6 +16,7 @@ import (
 // A Call is what is asked of a voter over TCP. It has one answer, and there is one in a
 // connection.
 type Call struct {
+	Nonce string      `json:"nonce"` // random
 	Group votes.Group `json:"group"`
 	Space string      `json:"space,omitempty"`
 	Lock  string      `json:"lock,omitempty"`
@@ -75,6 +76,7 @@ func (r *Record) Newer(than *Record) bool {
 // A Reply is the answer to a Call. Who belongs to another group gets what describes the voter, and
 // nothing else.
 type Reply struct {
+	Nonce   string        `json:"nonce"` // of the Call: the answer to another one is not believed
 	Seat    int           `json:"seat"`
 	ID      string        `json:"id"`
 	Group   votes.Group   `json:"group"`
@@ -128,7 +130,7 @@ func (c *Call) check() bool {
 			seen += len(ids)
 		}
 	}
-	return max(len(c.Space), len(c.Lock)) <= votes.MaxName && c.Write.check() && len(c.Fetch) <= votes.MaxID && seen <= maxSeen &&
+	return max(len(c.Space), len(c.Lock)) <= votes.MaxName && len(c.Nonce) <= votes.MaxID && c.Write.check() && len(c.Fetch) <= votes.MaxID && seen <= maxSeen &&
 		(c.List == nil || len(c.List.After) <= votes.MaxName) &&
 		(c.Request == nil || len(c.Request.ID) <= votes.MaxID && len(c.Request.Text) <= locks.MaxRecord)
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -227,10 +228,15 @@ func (c *Client) CallAt(ctx context.Context, addr netip.AddrPort, call *Call) (*
 	}
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	err = c.sealer.WriteCall(conn, call)
+	asked := *call // there may be several attempts
+	asked.Nonce = rand.Text()
+	err = c.sealer.WriteCall(conn, &asked)
 	var reply *Reply
 	if err == nil {
 		reply, err = c.sealer.ReadReply(conn)
+	}
+	if err == nil && reply.Nonce != asked.Nonce {
+		err = errors.New("it answers another call")
 	}
 	if err != nil {
 		if ctx.Err() != nil {

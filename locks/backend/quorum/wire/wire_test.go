@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -202,4 +203,39 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("opened: %q", plain)
 		}
 	})
+}
+
+// Who answers in the place of a voter, without the key, cannot answer a call with the reply to
+// another one.
+func TestOldReply(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	s := sealer(keyA)
+	go func() {
+		var old bytes.Buffer
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			call, err := s.ReadCall(conn)
+			if err == nil && old.Len() == 0 {
+				_ = s.WriteReply(&old, &Reply{Nonce: call.Nonce, Group: votes.Group{Seats: 3, Longest: time.Minute, List: "x"}, Done: true})
+			}
+			_, _ = conn.Write(old.Bytes())
+			_ = conn.Close()
+		}
+	}()
+	c := &Client{net: Real{}, sealer: s}
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	if r, err := c.CallAt(t.Context(), at, &Call{}); err != nil || !r.Done {
+		t.Errorf("the first call: %+v, %v", r, err)
+	}
+	if r, err := c.CallAt(t.Context(), at, &Call{}); err == nil {
+		t.Errorf("an old reply was believed: %+v", r)
+	}
 }
