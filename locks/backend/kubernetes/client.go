@@ -71,7 +71,9 @@ func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, er
 	if secure == nil {
 		secure = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	secure.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	if !wrapped.TLS.ReloadTLSFiles && c.plugin == nil { // who resumes a session has the certificate of its beginning
+		secure.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	}
 	cl := &client{base: base, leases: "/apis/coordination.k8s.io/v1/namespaces/" + c.namespace + "/leases", rights: newRights()}
 	cl.transport = newTransport(timeout)
 	cl.transport.Proxy, cl.transport.TLSClientConfig = wrapped.Proxy, secure
@@ -164,6 +166,9 @@ func (c *client) send(ctx context.Context, method, path string, query url.Values
 	}
 	if text, err = io.ReadAll(io.LimitReader(resp.Body, 64<<10)); err != nil {
 		return nil, err
+	}
+	if e.Code == http.StatusUnauthorized { // a connection keeps its certificate, which may have ended
+		c.transport.CloseIdleConnections()
 	}
 	if json.Unmarshal(text, e) != nil || e.Kind != "Status" {
 		e.Kind, e.Message = "", ""

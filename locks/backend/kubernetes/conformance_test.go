@@ -39,6 +39,7 @@ func TestServer(t *testing.T) {
 		"NamespaceDeleted": testNamespaceDeleted,
 		"Priority":         testPriority,
 		"BoundToken":       testBoundToken,
+		"NewCertificate":   testNewCertificate,
 		"ElectorExcluded":  testElectorExcluded,
 		"ElectorRespected": testElectorRespected,
 		"TakenByElector":   testTakenByElector,
