@@ -27,6 +27,7 @@ import (
 type gate struct {
 	*httptest.Server
 	ca     *realserver.CA
+	own    atomic.Pointer[tls.Certificate]
 	counts atomic.Value // the client certificate that counts, in DER
 }
 
@@ -44,7 +45,8 @@ func newGate(t *testing.T, r *rig) *gate {
 		pass.ServeHTTP(w, req)
 	}))
 	_, _, made := g.issue(t, "apiserver")
-	g.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, Certificates: []tls.Certificate{*made}}
+	g.own.Store(made)
+	g.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.own.Load(), nil }}
 	g.StartTLS()
 	t.Cleanup(func() { g.CloseClientConnections(); g.Close() })
 	return g
@@ -130,4 +132,24 @@ func testNewCertificate(t *testing.T, r *rig) {
 		renew()
 		g.renews(t, l)
 	})
+}
+
+// testNewAuthority replaces the authority of the servers.
+func testNewAuthority(t *testing.T, r *rig) {
+	g := newGate(t, r)
+	cert, key := g.client(t)
+	l := g.open(t, r, map[string]any{"client-certificate": cert, "client-key": key})
+	file := g.ca.CertFile
+	g.ca = realserver.NewCA(t)
+	_, _, made := g.issue(t, "apiserver")
+	g.own.Store(made)
+	text, err := os.ReadFile(g.ca.CertFile)
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.CloseClientConnections()
+	drive.Eventually(t, drive.Patience/2, "a renewal with the new authority", func() bool { return l.Renew(drive.Context(t)) == nil })
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,7 +22,9 @@ import (
 
 	"github.com/leaderrun/leaderrun/locks/kit/bounded"
 	"github.com/leaderrun/leaderrun/locks/kit/hosts"
+	"github.com/leaderrun/leaderrun/locks/kit/reload"
 	"github.com/leaderrun/leaderrun/locks/kit/silence"
+	"github.com/leaderrun/leaderrun/locks/kit/tlsfiles"
 )
 
 const (
@@ -49,7 +52,7 @@ type client struct {
 	base      *url.URL
 	leases    string // the path of the namespace's Leases
 	http      *http.Client
-	transport *http.Transport
+	transport *trusting
 	plugin    *plugin // nil: there is none
 	rights    *rights
 	tls       atomic.Pointer[tls.ConnectionState] // of the last answer
@@ -75,12 +78,18 @@ func newClient(c *cluster, timeout time.Duration, log *slog.Logger) (*client, er
 		secure.ClientSessionCache = tls.NewLRUClientSessionCache(0)
 	}
 	cl := &client{base: base, leases: "/apis/coordination.k8s.io/v1/namespaces/" + c.namespace + "/leases", rights: newRights()}
-	cl.transport = newTransport(timeout)
-	cl.transport.Proxy, cl.transport.TLSClientConfig = wrapped.Proxy, secure
+	t := newTransport(timeout)
+	t.Proxy, t.TLSClientConfig = wrapped.Proxy, secure
 	if wrapped.Proxy == nil {
-		cl.transport.Proxy = http.ProxyFromEnvironment
+		t.Proxy = http.ProxyFromEnvironment
 	}
-	var trip http.RoundTripper = silence.Transport{Transport: cl.transport}
+	cl.transport = &trusting{now: t, log: log}
+	if wrapped.TLS.ReloadCAFiles {
+		if cl.transport.roots, err = reload.Open("certificate-authority", tlsfiles.Authorities, wrapped.TLS.CAFile); err != nil {
+			return nil, c.invalid(err)
+		}
+	}
+	var trip http.RoundTripper = cl.transport
 	if c.plugin != nil {
 		cl.plugin = newPlugin(c, trip, cl.transport.CloseIdleConnections, log)
 		secure.GetClientCertificate = cl.plugin.certificate
@@ -104,6 +113,36 @@ func newTransport(timeout time.Duration) *http.Transport {
 		TLSHandshakeTimeout: timeout, Protocols: http1, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
 	}
 }
+
+// A trusting transport trusts the authorities in a file as it is now.
+type trusting struct {
+	roots *reload.Value[*x509.CertPool] // nil: they are in no file
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	now     *http.Transport
+	trusted *x509.CertPool // by now; nil: those of the beginning
+}
+
+func (t *trusting) current() *http.Transport {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if roots := t.roots.Now(t.log); roots != t.trusted {
+		before := t.now
+		t.now, t.trusted = before.Clone(), roots
+		t.now.TLSClientConfig.RootCAs = roots
+		before.CloseIdleConnections()
+	}
+	return t.now
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *trusting) RoundTrip(req *http.Request) (*http.Response, error) {
+	return silence.Transport{Transport: t.current()}.RoundTrip(req)
+}
+
+// CloseIdleConnections closes connections that wait for a request.
+func (t *trusting) CloseIdleConnections() { t.current().CloseIdleConnections() }
 
 // A statusError is an answer that reports an error: a Status of the API, or what something else
 // has said.

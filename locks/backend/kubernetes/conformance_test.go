@@ -40,6 +40,7 @@ func TestServer(t *testing.T) {
 		"Priority":         testPriority,
 		"BoundToken":       testBoundToken,
 		"NewCertificate":   testNewCertificate,
+		"NewAuthority":     testNewAuthority,
 		"ElectorExcluded":  testElectorExcluded,
 		"ElectorRespected": testElectorRespected,
 		"TakenByElector":   testTakenByElector,

@@ -28,7 +28,7 @@ type Source struct {
 
 // Open reads the files for the first time. Errors wrap locks.ErrUsage.
 func (s *Settings) Open() (*Source, error) {
-	roots, err := reload.Open(s.caName, authorities, s.CA)
+	roots, err := reload.Open(s.caName, Authorities, s.CA)
 	if err != nil {
 		return nil, locks.Usagef("%v", err)
 	}
@@ -40,7 +40,8 @@ func (s *Settings) Open() (*Source, error) {
 	return &Source{base: base, roots: roots, pair: pair}, nil
 }
 
-func authorities(contents [][]byte) (*x509.CertPool, error) {
+// Authorities parses a file of CAs, for package reload.
+func Authorities(contents [][]byte) (*x509.CertPool, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(contents[0]) {
 		return nil, errors.New("no certificate")
