@@ -1,7 +1,6 @@
 package azblob
 
 import (
-	"context"
 	"crypto/tls"
 	"io"
 	"log/slog"
@@ -44,11 +43,11 @@ func newClient(s *settings, t http.RoundTripper, log *slog.Logger) (*container.C
 		o.PerCallPolicies = []policy.Policy{signer{s, log}}
 		return container.NewClientWithNoCredential(u, o)
 	}
-	login, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: azcore.ClientOptions{Transport: options.Transport, Telemetry: options.Telemetry}})
+	chain, err := azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: azcore.ClientOptions{Transport: options.Transport, Telemetry: options.Telemetry}})
 	if err != nil {
 		return nil, locks.Usagef("credentials of Azure: %s", locks.Printable(err.Error()))
 	}
-	return container.NewClient(u, credential{login}, o)
+	return container.NewClient(u, newCredential(chain), o)
 }
 
 // A signer adds the SAS token to each request.
@@ -62,18 +61,6 @@ func (p signer) Do(r *policy.Request) (*http.Response, error) {
 	u := r.Raw().URL
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+p.settings.token(p.log), "&")
 	return r.Next()
-}
-
-// A credential marks the errors of a login.
-type credential struct{ azcore.TokenCredential }
-
-// GetToken implements [azcore.TokenCredential].
-func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
-	t, err := c.TokenCredential.GetToken(ctx, o)
-	if err != nil {
-		err = &loginError{err, ctx.Err() != nil}
-	}
-	return t, err
 }
 
 // newTransport returns a transport that speaks HTTP/1.1. With HTTP/2, all requests share
