@@ -6,7 +6,7 @@
 // holder:
 //
 //	name, part   the lock, and 0 for itself or 1 for requests
-//	version      begins with the time in microseconds; each write adds 1
+//	version      begins with the time in microseconds; each write has a greater one
 //	first        the version of the row when it was created
 //	state        JSON: whether it is held, by whom, for how long; see caslease
 //	text         the record
@@ -76,10 +76,10 @@
 //
 // # Fencing token
 //
-// It is at least one more than the version that the row had before. The version of a new row
-// is the server's time in microseconds, so tokens rise even if a row or the table is deleted
-// and created again, unless the server's clock was set back to before the row was first
-// created.
+// It is at least one more than the version that the row had before. A version is the server's
+// time in microseconds, or one more than the last, whichever is greater. So tokens rise even if
+// a row or the table is deleted and created again, unless the server's clock was set back to
+// before the last write.
 //
 // # Permissions
 //

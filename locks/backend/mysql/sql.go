@@ -43,12 +43,12 @@ const (
 	epoch = `CONCAT(@@hostname, ':', @@port, ':', UUID_SHORT() >> 24)`
 
 	// now does not change within a statement, so it is no later than the lock of the row.
-	now = `UTC_TIMESTAMP(6)`
+	now    = `UTC_TIMESTAMP(6)`
+	micros = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + now + `)`
 
 	// columns has the columns of package rows, after readOnly.
 	columns = readOnly + `, version, first, state, LENGTH(state), text, ` +
-		`CASE WHEN epoch = ` + epoch + ` THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updated) END, ` +
-		`TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + now + `)`
+		`CASE WHEN epoch = ` + epoch + ` THEN TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updated) END, ` + micros
 
 	key = `name = @name AND part = @part`
 
@@ -56,13 +56,14 @@ const (
 	// whether that has changed the row.
 	readSQL = `SELECT ` + columns + `, @leaderrun_alone, ROW_COUNT() FROM (SELECT 1) AS one LEFT JOIN @table ON ` + key
 
-	// createSQL begins the version with the time, which is greater than each version of a row
-	// that was deleted: none is written every microsecond.
+	// A version is the time, or one more than the last, whichever is greater. So it is greater
+	// than each version of a row that was deleted, and differs from those of writes that a
+	// failover has lost: a holder of then must not renew the term of somebody else.
 	createSQL = `INSERT INTO @table (name, part, version, first, state, text, updated, epoch) ` +
 		`SELECT @name, @part, n, n, @state, @text, ` + now + `, ` + epoch +
-		` FROM (SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', ` + now + `) AS n) AS one WHERE ` + writable
+		` FROM (SELECT ` + micros + ` AS n) AS one WHERE ` + writable
 
-	updateSQL = `UPDATE @table SET version = version + 1, updated = ` + now + `, epoch = ` + epoch + `, ` +
+	updateSQL = `UPDATE @table SET version = GREATEST(version + 1, ` + micros + `), updated = ` + now + `, epoch = ` + epoch + `, ` +
 		`state = COALESCE(@state, state), text = COALESCE(@text, text) ` +
 		`WHERE ` + key + ` AND version = @version AND ` + writable + ` AND (@age = 0 OR epoch = ` + epoch +
 		` AND TIMESTAMPDIFF(MICROSECOND, updated, ` + now + `) >= @age)`

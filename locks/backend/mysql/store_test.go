@@ -5,12 +5,15 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/mysql/mysqltest"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/faultproxy"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
@@ -192,6 +195,32 @@ func TestRest(t *testing.T) {
 		t.Error("a connection is left")
 	}
 	storetest.Must(t)(s.Read(storetest.Within(t, realserver.Ready), jobs))
+}
+
+// TestLostWrites checks that a holder whose acquire a failover has lost does not renew the term of
+// whoever has acquired the lock since.
+func TestLostWrites(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Start(t)
+	open := func(holder string) locks.Lock {
+		o := locks.Options{Name: jobs.Name, Holder: holder, TTL: time.Minute, ConnectTimeout: realserver.Ready}
+		return drive.Open(t, Open, server.URL(), o)
+	}
+	first, former, next := open("first"), open("former"), open("next")
+	drive.Hold(t, first)
+	drive.Release(t, first)
+	server.Exec("CREATE TABLE replica AS SELECT * FROM leaderrun_locks")
+	drive.Hold(t, former)
+	server.Exec("REPLACE INTO leaderrun_locks SELECT * FROM replica")
+	drive.Hold(t, next)
+	before := server.Exec("SELECT * FROM leaderrun_locks")
+	if err := former.Renew(drive.Context(t)); !errors.Is(err, locks.ErrLost) {
+		t.Errorf("the former holder renews: %v; want ErrLost", err)
+	}
+	if after := server.Exec("SELECT * FROM leaderrun_locks"); !reflect.DeepEqual(after, before) {
+		t.Errorf("the former holder has written\n%q\nover\n%q", after, before)
+	}
+	drive.Renew(t, next)
 }
 
 // TestEngine checks that a table without transactions is refused, with the statement that
