@@ -15,6 +15,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/backend/postgres/pgtest"
 	"github.com/leaderrun/leaderrun/locks/kit/causes"
+	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/lockstest/realserver"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease/storetest"
@@ -277,6 +278,34 @@ func TestDiskFull(t *testing.T) {
 	}
 	free()
 	storetest.Create(t, s, jobs)
+}
+
+// TestHiddenWrites checks that a run which the table's policies or triggers keep from writing says
+// so, although the server reports no error.
+func TestHiddenWrites(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, pgtest.Options{})
+	lock := func(user string) locks.Lock {
+		return drive.Open(t, Open, server.URLAs(user), locks.Options{Name: jobs.Name, TTL: time.Minute, ConnectTimeout: 5 * time.Second})
+	}
+	holder := lock(pgtest.User)
+	drive.Hold(t, holder)
+	drive.Release(t, holder)
+	server.Exec("CREATE ROLE runner LOGIN", "GRANT SELECT, INSERT, UPDATE ON leaderrun_locks TO runner",
+		"CREATE POLICY reading ON leaderrun_locks FOR SELECT USING (true)",
+		"CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$")
+	for change, back := range map[string]string{
+		"ALTER TABLE leaderrun_locks ENABLE ROW LEVEL SECURITY":                                     "ALTER TABLE leaderrun_locks DISABLE ROW LEVEL SECURITY",
+		"CREATE TRIGGER keep BEFORE UPDATE ON leaderrun_locks FOR EACH ROW EXECUTE FUNCTION keep()": "DROP TRIGGER keep ON leaderrun_locks",
+	} {
+		server.Exec(change)
+		_, err := lock("runner").Acquire(storetest.Within(t, realserver.Ready), false)
+		if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "as if the row had changed") || !strings.Contains(locks.Hint(err), "row-level security") {
+			t.Errorf("%s: %v (hint: %s)", change, err, locks.Hint(err))
+		}
+		server.Exec(back)
+	}
+	drive.Hold(t, lock("runner"))
 }
 
 // TestFailover checks that a standby is refused, and skipped if the URL also names its

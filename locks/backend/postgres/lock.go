@@ -49,7 +49,7 @@ func traits(s *settings) caslease.Traits {
 
 		Place:       "schema with schema=",
 		HintRecord:  "remove it if it is not needed: UPDATE " + s.where() + " SET text = NULL WHERE name = 'LOCK' AND part = 0",
-		HintUnmoved: "no trigger or rule may keep a row of this table from being changed",
+		HintUnmoved: "no trigger, rule or policy (row-level security) may hide a row of this table, or keep it from being changed",
 	}
 }
 

@@ -34,6 +34,8 @@ type campaign struct {
 	reported locks.Status  // the last status that was passed to Waiting, without the time to Confirm
 	dirty    bool          // a write was sent that may have made the lock ours
 	failing  clock.Instant // when writes began to fail for a reason that may pass; 0: they do not
+	refused  *view         // what the last write was refused on, because the cell had changed; nil: it was not
+	stuck    error         // the cell had not changed; nil: it had
 }
 
 func newCampaign(l *Lock) *campaign {
@@ -45,7 +47,7 @@ func newCampaign(l *Lock) *campaign {
 
 // run returns the term once the lock is ours.
 func (c *campaign) run(ctx context.Context, try bool) (*term, error) {
-	c.try, c.dirty, c.failing = try, false, 0
+	c.try, c.dirty, c.failing, c.refused, c.stuck = try, false, 0, nil, nil
 	defer c.lock.setWaiting(false)
 	v, err := c.firstLook(ctx)
 	for err == nil {
@@ -54,6 +56,7 @@ func (c *campaign) run(ctx context.Context, try bool) (*term, error) {
 		}
 		left, by := c.left(v)
 		if left > 0 {
+			c.refused, c.stuck = nil, nil
 			if v, err = c.wait(ctx, v, left); err == nil {
 				continue
 			}
@@ -134,7 +137,7 @@ func (l *Lock) setWaiting(waiting bool) {
 func (c *campaign) firstLook(ctx context.Context) (*view, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.lock.Options.ConnectTimeout)
 	defer cancel()
-	var last error
+	last := c.stuck
 	for start := c.lock.now(); ; {
 		v, err := c.lock.readOnce(ctx, Lease)
 		if err == nil {
@@ -210,7 +213,7 @@ func (c *campaign) take(ctx context.Context, v *view, by Expiry) (*term, error) 
 	}
 	switch {
 	case err != nil:
-		return nil, c.failed(ctx, err)
+		return nil, c.failed(ctx, v, err)
 	case after == nil: // it had no effect, or too long ago
 		return nil, c.again(ctx, why, backoffMin)
 	}
@@ -234,16 +237,33 @@ func (c *campaign) write(ctx context.Context, v *view, t *term, minAge time.Dura
 
 // failed pauses, if another look and another attempt may succeed; otherwise it returns the
 // error.
-func (c *campaign) failed(ctx context.Context, err error) error {
+func (c *campaign) failed(ctx context.Context, v *view, err error) error {
 	switch c.lock.kind(err) {
 	case causes.Changed, causes.Ended:
-		return backoff.Sleep(ctx, rand.N(c.lock.traits.spread()))
+		return c.beaten(ctx, v)
 	case causes.Throttled:
 		return c.again(ctx, err, c.lock.traits.Pace)
 	case causes.Unsent, unmoved: // if the store's clock was set back, the cell moves next time
 		return c.again(ctx, err, backoffMin)
 	}
 	return err
+}
+
+// beaten pauses after a write that was refused because the cell, as in a view, had changed. That
+// somebody else was faster is no failure, however often. But if the cell turns out to be as it was,
+// the store refuses what it should accept, and does not say why.
+func (c *campaign) beaten(ctx context.Context, v *view) error {
+	pause := rand.N(c.lock.traits.spread())
+	if c.refused == nil || c.refused.Version != v.Version {
+		c.refused, c.stuck, c.failing = v, nil, 0
+		c.retry.Reset()
+		return backoff.Sleep(ctx, pause)
+	}
+	c.stuck = &stuckError{c.lock.traits.Cell, c.lock.traits.HintUnmoved}
+	if c.again(ctx, c.stuck, pause) != nil {
+		return c.stuck // also if ctx has ended: it says more
+	}
+	return nil
 }
 
 // again pauses, for at least as long as given, before the next attempt to write, unless

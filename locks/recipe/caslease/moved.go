@@ -26,6 +26,16 @@ func (e *unmovedError) Error() string {
 
 func (e *unmovedError) fault() causes.Fault { return causes.Fault{Kind: unmoved, Hint: e.hint} }
 
+// A stuckError is about a store that refuses changes and says that the cell has changed, while reads
+// show the same Version as before.
+type stuckError struct{ cell, hint string }
+
+func (e *stuckError) Error() string {
+	return "the store refuses each write as if the " + e.cell + " had changed, which it has not"
+}
+
+func (e *stuckError) fault() causes.Fault { return causes.Fault{Kind: settled, Hint: e.hint} }
+
 // checkChanged returns an error if a view's Version does not show that the cell has changed
 // since an earlier view.
 func (t *Traits) checkChanged(v, since *view) error {

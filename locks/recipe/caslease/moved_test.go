@@ -1,12 +1,15 @@
 package caslease_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/causes"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
 	"github.com/leaderrun/leaderrun/locks/recipe/caslease"
 )
@@ -76,6 +79,78 @@ func TestStoreThatDoesNotMove(t *testing.T) {
 				stuck(s, field)
 				if g, err := at(t, s, options("b")).Acquire(drive.Context(t), true); !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), field) {
 					t.Errorf("acquire: %+v, %v; want ErrUnavailable that names %s", g, err, field)
+				}
+			})
+		})
+	}
+}
+
+// stubborn refuses all writes because the cell had changed, although it had not.
+func stubborn(r Request) Fault {
+	if r.Verb == "read" {
+		return Fault{}
+	}
+	return Fault{Err: refuse(causes.Changed, "the cell has changed")}
+}
+
+// TestStubbornStore: the error says what is wrong, whether the waiter's time ends early or not, and
+// the store is not kept busy until then. The handle can be used again.
+func TestStubbornStore(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{"none", "released", "expired"} {
+		for _, limit := range []time.Duration{time.Second, time.Hour} {
+			t.Run(state+limit.String(), func(t *testing.T) {
+				bubble(t, func(t *testing.T, s *sim) {
+					prepare(t, s, state)
+					l := at(t, s, options("b"))
+					s.Fault(stubborn)
+					for range 2 {
+						verbs(s)
+						ctx, cancel := context.WithTimeout(t.Context(), limit)
+						start := time.Now()
+						_, err := l.Acquire(ctx, false)
+						cancel()
+						if !errors.Is(err, locks.ErrUnavailable) || !strings.Contains(err.Error(), "as if the cell had changed") || locks.Hint(err) == "" {
+							t.Errorf("%v (hint: %s)", err, locks.Hint(err))
+						}
+						if n, took := verbs(s), time.Since(start); n["create"]+n["swap"] > 12 || took > 4*time.Second {
+							t.Errorf("%v in %v", n, took)
+						}
+					}
+					s.Fault(nil)
+					drive.Hold(t, l)
+				})
+			})
+		}
+	}
+}
+
+// TestAlwaysBeaten: a waiter that somebody else beats again and again goes on, also if the store
+// refuses a write for nothing in between. If it does not, the waiter's pauses stay short.
+func TestAlwaysBeaten(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[int]int{1: 200, 3: 20} {
+		t.Run(fmt.Sprint(every), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *sim) {
+				prepare(t, s, "released")
+				n := 0
+				s.Fault(func(r Request) Fault {
+					if r.Verb != "swap" {
+						return Fault{}
+					}
+					if n++; n%every > 0 {
+						return stubborn(r)
+					}
+					s.Edit(leaseCell, func(*caslease.Cell) {})
+					return Fault{}
+				})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if _, err := at(t, s, options("b")).Acquire(ctx, false); ctx.Err() == nil || every == 1 && strings.Contains(err.Error(), "as if") {
+					t.Errorf("acquire: %v", err)
+				}
+				if n < want {
+					t.Errorf("%d writes in a minute; want at least %d", n, want)
 				}
 			})
 		})

@@ -213,8 +213,8 @@ type Traits struct {
 	// Place is what the user can choose to get other cells: "table" ("prefix").
 	Place string
 	// Hints say what to do about a record that somebody else wrote; about a store that
-	// accepts a change but does not show it; and about one that does not answer (this one
-	// has a default).
+	// accepts a change but does not show it, or refuses it without a reason; and about one
+	// that does not answer (this one has a default).
 	HintRecord, HintUnmoved, HintSilent string
 }
 
