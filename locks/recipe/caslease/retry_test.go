@@ -1,6 +1,7 @@
 package caslease_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -57,6 +58,25 @@ func TestReleaseReadsAtOnce(t *testing.T) {
 		drive.Release(t, l)
 		if took := time.Since(start); took > 10*latency {
 			t.Errorf("the release took %v; want three requests without a pause", took)
+		}
+	})
+}
+
+// TestReleasePauses: if the store goes on to say that the cell has changed, a release does not keep
+// it busy.
+func TestReleasePauses(t *testing.T) {
+	bubble(t, func(t *testing.T, s *sim) {
+		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		verbs(s)
+		s.Fault(stubborn)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := l.Release(ctx); !errors.Is(err, locks.ErrUnavailable) {
+			t.Errorf("release: %v", err)
+		}
+		if n := verbs(s); n["read"]+n["swap"] > 50 {
+			t.Errorf("requests: %v; want at most 50", n)
 		}
 	})
 }

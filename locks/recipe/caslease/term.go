@@ -239,11 +239,11 @@ func (l *Lock) afterRenewal(ctx context.Context) error {
 func (l *Lock) release(ctx context.Context, t *term) error {
 	never := func(error, time.Duration) error { return nil }
 	return l.repeat(ctx, l.traits.Pace/2, never, func() error {
-		for { // a cell that has changed is read at once
-			if err := l.releaseOnce(ctx, t); !l.stale(err) {
-				return err
-			}
+		err := l.releaseOnce(ctx, t)
+		if l.stale(err) { // a cell that has changed is read at once
+			err = l.releaseOnce(ctx, t)
 		}
+		return err
 	})
 }
 
