@@ -80,7 +80,7 @@ func (c *contender) Send(seat int, m votes.Message) {
 		if how := c.fleet.cuts[c.host]; how == "" || how == lockstest.CutReplies {
 			for _, v := range c.fleet.votersOf(c.path + m.Lock) {
 				if v.seat == seat {
-					c.fleet.vote(v.Voter, m)
+					c.fleet.vote(v, m)
 				}
 			}
 		}
@@ -120,20 +120,25 @@ func (f *fleet) votersOf(lock string) []voter {
 type voter struct {
 	*votes.Voter
 	seat int
+	over map[votes.Term]bool // as with a real one, no request of a term counts after its withdrawal
 }
 
 // newVoter returns a voter that abstains for a while.
 func newVoter(seat int, abstains time.Duration) voter {
-	return voter{votes.NewVoter(rand.Text(), seat, group, clock.Bubble{}.Now().Add(abstains), 0), seat}
+	return voter{votes.NewVoter(rand.Text(), seat, group, clock.Bubble{}.Now().Add(abstains), 0), seat, map[votes.Term]bool{}}
 }
 
 // vote lets a voter answer.
-func (f *fleet) vote(v *votes.Voter, m votes.Message) {
+func (f *fleet) vote(v voter, m votes.Message) {
 	var a votes.Answer
-	if m.Ask != nil {
+	switch {
+	case m.Ask != nil && v.over[m.Ask.Term]:
+		return
+	case m.Ask != nil:
 		f.asked = *m.Ask
 		a = v.Vote(clock.Bubble{}.Now(), *m.Ask)
-	} else {
+	default:
+		v.over[m.Withdrawal.Term] = true
 		a = v.Withdraw(*m.Withdrawal)
 	}
 	f.later(func() {

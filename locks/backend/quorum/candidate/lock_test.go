@@ -185,7 +185,9 @@ func TestForeign(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		other := group
 		other.List = "other"
-		foreign := func(seat int) { f.voters["/"+name][seat] = voter{votes.NewVoter("x", seat, other, 0, 0), seat} }
+		foreign := func(seat int) {
+			f.voters["/"+name][seat] = voter{votes.NewVoter("x", seat, other, 0, 0), seat, map[votes.Term]bool{}}
+		}
 		f.with(func() { foreign(0) })
 		l := f.at(t, "a")
 		drive.Hold(t, l)
@@ -209,7 +211,8 @@ func TestLateVote(t *testing.T) {
 		f.with(func() {
 			late := f.asked
 			for _, v := range f.voters["/"+name] {
-				f.vote(v.Voter, votes.Message{Lock: name, Ask: &late})
+				clear(v.over) // it has forgotten the withdrawal
+				f.vote(v, votes.Message{Lock: name, Ask: &late})
 			}
 		})
 		time.Sleep(time.Second)
