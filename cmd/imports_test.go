@@ -156,7 +156,7 @@ func TestImportsPointDownward(t *testing.T) {
 // CLI.
 func TestTestsPointDownward(t *testing.T) {
 	t.Parallel()
-	ofRunner := []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/durations", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/lockstest/trial", "/locks/program/isolate", "/locks/program/threads", "/locks/program/version", "/locks/recipe/ledger"}
+	ofRunner := []string{"/locks", "/locks/kit/answers", "/locks/kit/backoff", "/locks/kit/durations", "/locks/lease/clock", "/locks/lease/keepalive", "/locks/lockstest/trial", "/locks/program/isolate", "/locks/program/threads", "/locks/program/trust", "/locks/program/version", "/locks/recipe/ledger"}
 	for pkg, imports := range list(t, "Imports", "TestImports", "XTestImports") {
 		for _, d := range imports {
 			inner, ours := strings.CutPrefix(d, module)

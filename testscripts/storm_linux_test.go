@@ -159,11 +159,12 @@ func TestSignalWithoutRoom(t *testing.T) {
 	g := newTaskGroup(t)
 	g.limit(1000)
 	// There is room for the Go runtime, but not for a guard.
-	inner := fmt.Sprintf(`read n <%[1]s/pids.current; echo $((n + 8)) >%[1]s/pids.max; echo $$ >%[2]s/pid; exec "$0" -b file://%[2]s/locks -l y -- true`, g.dir, g.work)
+	inner := fmt.Sprintf(`read n <%[1]s/pids.current; echo $((n + 8)) >%[1]s/pids.max; echo $$ >%[2]s/pid; exec "$0" -b file://%[2]s/locks -l y -- true 2>%[2]s/said`, g.dir, g.work)
 	s := g.start("-l", "x", "--", "sh", "-c", inner, g.released)
 	defer time.AfterFunc(time.Minute, func() { _ = s.Process.Kill() }).Stop()
-	for !strings.Contains(s.out.String(), "; waiting") {
-		time.Sleep(10 * time.Millisecond)
+	for said := ""; !strings.Contains(said, "; waiting"); time.Sleep(10 * time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(g.work, "said"))
+		said = string(text)
 	}
 	pid, err := os.ReadFile(filepath.Join(g.work, "pid"))
 	if err != nil {
