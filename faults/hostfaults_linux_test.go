@@ -250,7 +250,7 @@ func (m *machine) look(who ...victim) (r host.Run, ok bool) {
 	if !ok {
 		return r, false
 	}
-	r = host.Look(p.PID)
+	r = host.Now().Look(p.PID)
 	for _, v := range who {
 		ok = ok && v(r).PID != 0
 	}

@@ -133,8 +133,9 @@ func (n *nemesis) target() *machine {
 		return any
 	}
 	for end := time.After(ttl); ; {
+		now := host.Now()
 		for _, m := range n.c.hosts {
-			if p, ok := m.running(); ok && host.Look(p.PID).Job.PID != 0 {
+			if p, ok := m.running(); ok && now.Look(p.PID).Job.PID != 0 {
 				return m
 			}
 		}

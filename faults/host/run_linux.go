@@ -27,14 +27,17 @@ const (
 	helperPrefix = "leaderrun-"
 )
 
-// Look finds the processes of the leaderrun with the given id. They may change while it
-// looks. It can find them only while leaderrun is alive: after that, they are children of
+// Processes are those of this machine by the ids of their parents, the oldest first. Zombies are
+// not among them.
+type Processes map[int][]Process
+
+// Look finds the processes of the leaderrun with the given id. They may have changed since all
+// were found. It can find them only while leaderrun is alive: after that, they are children of
 // other processes.
 //
 // The job is the guard's oldest child. If the job's first process has ended and others
 // are left, it is one of these.
-func Look(pid int) Run {
-	family := children()
+func (family Processes) Look(pid int) Run {
 	r := Run{Leaderrun: At(pid)}
 	for _, kid := range family[pid] {
 		switch names := startedBy(kid.PID); {
@@ -61,20 +64,17 @@ func Look(pid int) Run {
 	return r
 }
 
-// children are the processes of this machine by the ids of their parents, the
-// oldest first. Zombies are not among them.
-func children() map[int][]Process {
-	all := map[int][]Process{}
+// Now finds all processes. They may change meanwhile.
+func Now() Processes {
+	all := Processes{}
 	dirs, _ := os.ReadDir("/proc")
 	for _, d := range dirs {
 		pid, err := strconv.Atoi(d.Name())
 		if err != nil || pid <= 1 {
 			continue
 		}
-		if parent, ok := parentOf(pid); ok {
-			if p := At(pid); p.PID != 0 {
-				all[parent] = append(all[parent], p)
-			}
+		if p, parent := find(pid); p.PID != 0 {
+			all[parent] = append(all[parent], p)
 		}
 	}
 	for _, kids := range all {
@@ -85,23 +85,27 @@ func children() map[int][]Process {
 	return all
 }
 
-// parentOf returns false if there is no process, or only a zombie. A process that looks
-// like a zombie but has several threads has lost only the first of them. Its name, in
-// brackets, may contain anything.
-func parentOf(pid int) (parent int, ok bool) {
+// find returns no process if there is none, or only a zombie. A process that looks like a zombie
+// but has several threads has lost only the first of them. Its name, in brackets, may contain
+// anything.
+func find(pid int) (p Process, parent int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, false
+		return p, 0
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 18 {
-		return 0, false
+	if len(fields) < 20 {
+		return p, 0
 	}
 	if threads, _ := strconv.Atoi(fields[17]); (fields[0] == "Z" || fields[0] == "X") && threads <= 1 {
-		return 0, false
+		return p, 0
 	}
-	parent, err = strconv.Atoi(fields[1])
-	return parent, err == nil
+	parent, _ = strconv.Atoi(fields[1])
+	started, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return p, 0
+	}
+	return Process{pid, started}, parent
 }
 
 // startedBy are the names of a process's first two arguments, without directories:

@@ -29,7 +29,7 @@ func TestLook(t *testing.T) {
 		leader := start(t, c)
 		var r Run
 		until(t, name+": all of them are there", func() bool {
-			r = Look(leader.PID)
+			r = Now().Look(leader.PID)
 			return startedBy(r.Job.PID) == [2]string{"sleep", "1001"} && slices.ContainsFunc(r.Rest, func(p Process) bool {
 				return startedBy(p.PID) == [2]string{"sleep", "1000"}
 			})
@@ -52,7 +52,7 @@ func TestLook(t *testing.T) {
 		until(t, name+": all of them are gone", func() bool {
 			return leader.check() != nil && r.Guard.check() != nil && r.Job.check() != nil
 		})
-		if r := Look(leader.PID); r.Leaderrun.PID != 0 || r.Guard.PID != 0 || len(r.Rest) != 0 {
+		if r := Now().Look(leader.PID); r.Leaderrun.PID != 0 || r.Guard.PID != 0 || len(r.Rest) != 0 {
 			t.Errorf("%s: of nothing it found %+v", name, r)
 		}
 	}
