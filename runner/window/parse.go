@@ -2,6 +2,8 @@ package window
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +51,7 @@ var words = []struct{ name, cron, layout string }{
 //   - a cron expression of five fields, or a word such as @hourly or @daily
 //
 // A prefix such as "CRON_TZ=Europe/Berlin " sets the time zone. Without one, the zone is
-// cronTZ, or the local zone if cronTZ is "". An error is a *locks.UsageError.
+// cronTZ, or the local zone if cronTZ is "", which TZ must name such that Go can read it. An error is a *locks.UsageError.
 func Parse(spec, cronTZ string) (Schedule, error) {
 	if len(spec) > maxSpec {
 		return Schedule{}, wrong(spec, "is longer than %d bytes", maxSpec)
@@ -69,10 +71,31 @@ func Parse(spec, cronTZ string) (Schedule, error) {
 	default:
 		err = s.setTimes()
 	}
+	if err == nil && s.every == 0 && zone == time.Local {
+		err = checkLocal(os.Getenv("TZ"))
+	}
 	if err != nil {
 		return Schedule{}, err
 	}
 	return s, nil
+}
+
+// checkLocal returns an error if TZ is set to what Go cannot read: it would take UTC, and cron
+// something else.
+func checkLocal(tz string) error {
+	name := strings.TrimPrefix(tz, ":")
+	if !filepath.IsAbs(name) {
+		_, err := load(name)
+		return err
+	}
+	text, err := os.ReadFile(name)
+	if err == nil {
+		_, err = time.LoadLocationFromTZData(name, text)
+	}
+	if err != nil {
+		return locks.Usagef("TZ: %s is not a file of a time zone", quote(name))
+	}
+	return nil
 }
 
 // cutZone removes the zone from a schedule, and returns it.
