@@ -73,7 +73,7 @@ func (l *lease) lost() error {
 // explained adds to a loss who took the lock away, if that is known and the lease did not just end.
 func (l *lease) explained(err error) error {
 	why := l.taken.Load()
-	if why == nil || errors.Is(err, keepalive.ErrExpired) || strings.Contains(err.Error(), *why) {
+	if why == nil || errors.Is(err, keepalive.ErrExpired) || errors.Is(err, errNoRenewal) || strings.Contains(err.Error(), *why) {
 		return err
 	}
 	return fmt.Errorf("%w; %s", err, *why)

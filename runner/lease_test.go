@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -256,4 +257,28 @@ func TestAnswerOfAPermanentLock(t *testing.T) {
 		})
 		_, _ = r.run()
 	})
+}
+
+// A loss says who has taken the lock away. Who only tried, because the server went down, is not
+// blamed for the end of the lease.
+func TestTakenAway(t *testing.T) {
+	for name, test := range map[string]struct {
+		then func(*rig)
+		says bool
+	}{
+		"lost":       {func(r *rig) { r.at(seconds(3.5), func() { r.lost <- locks.ErrLost }) }, true},
+		"no renewal": {func(r *rig) { r.renew = silentAfter(1) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.at(seconds(3.2), func() { r.asked <- Request{By: "ops", Force: true}.Encode() })
+				test.then(r)
+				exit, err := r.run()
+				r.failed(exit, err, locks.ErrLost)
+				if got := strings.Contains(err.Error(), "taken away by ops"); got != test.says {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
 }
