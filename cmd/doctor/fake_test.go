@@ -26,6 +26,7 @@ type store struct {
 	slow      time.Duration                     // a renewal takes so long
 	later     bool                              // a request arrives a moment after the next renewal
 	slowOf    uint64                            // only renewals under this token are slow; 0: all are
+	opening   time.Duration                     // how long it takes to open a handle while slowOf is held
 	grant     func(time.Duration) time.Duration // the ttl granted for the one asked for
 	early     time.Duration                     // leases end so much too early
 	repeats   bool                              // tokens do not rise
@@ -64,6 +65,12 @@ func newStore() *store {
 }
 
 func (s *store) open(_ context.Context, _ *url.URL, o locks.Options) (locks.Lock, error) {
+	s.mu.Lock()
+	busy := s.opening > 0 && s.token == s.slowOf
+	s.mu.Unlock()
+	if busy {
+		time.Sleep(s.opening)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened++

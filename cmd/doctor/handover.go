@@ -23,6 +23,13 @@ type successor struct {
 	at     clock.Instant
 }
 
+// A rivalError says that a contender got the lock although another one had it.
+type rivalError struct{ at clock.Instant }
+
+func (*rivalError) Error() string {
+	return "the lock was given to a second contender while the first one held it"
+}
+
 // queue opens a contender and returns when it waits for the lock. It must be ended.
 func (e *exam) queue(ctx context.Context, ttl time.Duration) (*successor, error) {
 	h, err := e.open(ctx, ttl)
@@ -45,7 +52,7 @@ func (e *exam) queue(ctx context.Context, ttl time.Duration) (*successor, error)
 		return s, nil
 	case err = <-s.led:
 		if err == nil {
-			err = fmt.Errorf("the lock was given to a second contender while the first one held it")
+			err = &rivalError{s.at}
 		}
 	case <-late.C:
 		err = fmt.Errorf("a second contender did not find the lock held within %v", queueing)

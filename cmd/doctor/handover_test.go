@@ -22,6 +22,7 @@ func TestHandOverFails(t *testing.T) {
 		"leases end early":      {func(s *store) { s.early = 50 * time.Millisecond }, "take-over", Error, "before its end"},
 		"who vanished released": {func(s *store) { s.clean = true }, "take-over", Error, "had been released"},
 		"a busy moment":         {func(s *store) { s.slow, s.slowOf = 3*time.Second, 6 }, "take-over", OK, "of a lease of 4s"},
+		"a slow start":          {func(s *store) { s.opening, s.slowOf = 3*time.Second, 6 }, "take-over", OK, "of a lease of 4s"},
 		"all leases are long":   {func(s *store) { s.grant = func(time.Duration) time.Duration { return 16 * time.Second } }, "take-over", Skipped, "16s"},
 	} {
 		s := newStore()

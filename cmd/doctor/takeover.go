@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -35,6 +36,7 @@ func (e *exam) abandonOne(ctx context.Context, ttl time.Duration) (c Check, err 
 		return c, err
 	}
 	defer func() { first.end(ctx) }()
+	asked := e.Clock.Now()
 	grant, err := first.take(ctx)
 	switch {
 	case err != nil:
@@ -43,6 +45,9 @@ func (e *exam) abandonOne(ctx context.Context, ttl time.Duration) (c Check, err 
 		return skipped("take-over", "skipped: the server grants no lease that is short enough to wait for: "+grant.TTL.String()+" is its shortest"), nil
 	}
 	second, err := e.queue(ctx, ttl)
+	if rival, ok := errors.AsType[*rivalError](err); ok && rival.at.Sub(asked) >= keepalive.Trusted(grant.TTL) {
+		err = fmt.Errorf("%w: its lease ended before there was a second contender", locks.ErrLost)
+	}
 	if err != nil {
 		return c, err
 	}
