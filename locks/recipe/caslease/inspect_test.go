@@ -199,12 +199,20 @@ func TestInspectUndated(t *testing.T) {
 			check(false, "held")
 			time.Sleep(ttl / 2)
 			drive.Renew(t, a)
+			if st, err := w.Inspect(drive.Context(t)); err != nil || st.Confirm != 0 {
+				t.Errorf("%v, renewed: %+v, %v; want nothing to confirm", expiry, st.Status, err)
+			}
 			time.Sleep(ttl - time.Second)
 			check(false, "not ended")
 			time.Sleep(2 * time.Second)
-			check(atOnce, "ended")
-			time.Sleep(ttl)
-			check(true, "seen for a lease")
+			check(true, "ended")
+			drive.Release(t, a)
+			for range 2 {
+				if st, err := w.Inspect(drive.Context(t)); err != nil || st.Held || st.Left != 0 || st.Confirm != 0 {
+					t.Errorf("%v, free: %+v, %v", expiry, st.Status, err)
+				}
+				time.Sleep(2 * ttl)
+			}
 		})
 	}
 }

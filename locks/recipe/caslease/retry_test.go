@@ -63,10 +63,24 @@ func TestReleaseReadsAtOnce(t *testing.T) {
 }
 
 // TestReleasePauses: if the store goes on to say that the cell has changed, a release does not keep
-// it busy.
+// it busy. Usually a release is one request.
 func TestReleasePauses(t *testing.T) {
 	bubble(t, func(t *testing.T, s *sim) {
 		l := at(t, s, options("a"))
+		drive.Hold(t, l)
+		verbs(s)
+		drive.Release(t, l)
+		if n := verbs(s); len(n) != 1 || n["swap"] != 1 {
+			t.Errorf("requests: %v; want one swap", n)
+		}
+		l = at(t, s, options("a"))
+		drive.Hold(t, l)
+		s.Next("swap", Fault{Err: refuse(causes.Unknown, "Backend Error")})
+		start := time.Now()
+		if drive.Release(t, l); time.Since(start) < 10*latency {
+			t.Errorf("after an error, it was sent again in %v", time.Since(start))
+		}
+		l = at(t, s, options("a"))
 		drive.Hold(t, l)
 		verbs(s)
 		s.Fault(stubborn)
