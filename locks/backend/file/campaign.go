@@ -12,9 +12,9 @@ import (
 )
 
 // A campaign is one call of Acquire. A goroutine does the work, and Acquire abandons it
-// when its context ends, because a blocked flock or a hanging disk cannot be interrupted.
-// If the abandoned goroutine gets the lock, it gives it back. It ends when the blocking
-// call does.
+// when its context ends, because a hanging disk cannot be interrupted. If the abandoned goroutine
+// gets the lock, it gives it back. It ends when the blocking call does; a blocked flock, which may
+// last for months, is left to a [waiter].
 type campaign struct {
 	l         *Locker
 	try       bool
@@ -111,17 +111,18 @@ func (c *campaign) attempt() (*term, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.lock(dir, f)
+	if f, err = c.flock(f); err != nil {
+		return nil, err
+	}
+	t, err := c.enter(dir, f)
 	if t == nil {
 		_ = f.Close() // err has the reason, if any
 	}
 	return t, err
 }
 
-func (c *campaign) lock(dir, f *os.File) (*term, error) {
-	if err := c.flock(f); err != nil {
-		return nil, err
-	}
+// enter begins a term in a locked file.
+func (c *campaign) enter(dir, f *os.File) (*term, error) {
 	if c.isAbandoned() {
 		return nil, context.Canceled // never seen
 	}
@@ -144,12 +145,26 @@ const (
 	glanceSpacing = 2 * time.Millisecond
 )
 
-// flock locks f. If another process has the lock, c.try decides.
-func (c *campaign) flock(f *os.File) error {
+// flock locks f, and returns it, or the same file as a waiter has opened it. If another process
+// has the lock, c.try decides. After an error, f is not ours.
+func (c *campaign) flock(f *os.File) (*os.File, error) {
+	status, err := c.glance(f)
+	switch {
+	case err != nil:
+		_ = f.Close() // it is not locked
+		return nil, err
+	case status != nil:
+		return c.wait(f, *status)
+	}
+	return f, nil
+}
+
+// glance locks f, or returns who has the lock, for which to wait.
+func (c *campaign) glance(f *os.File) (*locks.Status, error) {
 	for n := 1; ; n++ {
 		ok, err := tryLock(f)
 		if ok || err != nil {
-			return err
+			return nil, err
 		}
 		status, entered := ledger{store: f, boot: c.l.bootOf(f)}.status()
 		if n < glances && (!entered || isInspected(f)) {
@@ -157,9 +172,9 @@ func (c *campaign) flock(f *os.File) error {
 			continue
 		}
 		if c.try {
-			return &locks.HeldError{Status: status}
+			return nil, &locks.HeldError{Status: status}
 		}
-		return c.wait(f, status)
+		return &status, nil
 	}
 }
 
@@ -170,12 +185,24 @@ func isInspected(f *os.File) bool {
 	return free && err == nil
 }
 
-func (c *campaign) wait(f *os.File, status locks.Status) error {
+func (c *campaign) wait(f *os.File, status locks.Status) (*os.File, error) {
 	select {
 	case c.held <- status:
-		return waitLock(f)
 	case <-c.abandoned:
-		return context.Canceled // never seen
+		_ = f.Close()                // it is not locked
+		return nil, context.Canceled // never seen
+	}
+	w := await(c.l.path, f)
+	select {
+	case err := <-w.locked:
+		if err != nil {
+			_ = w.file.Close() // it is not locked
+			return nil, err
+		}
+		return w.file, nil
+	case <-c.abandoned:
+		w.park(c.l.path)
+		return nil, context.Canceled // never seen
 	}
 }
 

@@ -43,7 +43,7 @@ func (l *Locker) forgetIn(dir *os.File) (done bool, err error) {
 	}
 	defer func() { _ = f.Close() }() // only locked
 	c := campaign{l: l, try: true}
-	if err := c.flock(f); err != nil {
+	if _, err := c.glance(f); err != nil {
 		return false, err
 	}
 	info, err := f.Stat()

@@ -199,3 +199,53 @@ func TestFileOutlivesClose(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitsAgain: whoever waits for a lock again and again leaves nothing behind, and gets it at
+// once in the end.
+func TestWaitsAgain(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	a := open(t, dir)
+	hold(t, a)
+	for range 40 {
+		b := open(t, dir)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := waiting(t, ctx, b)
+		cancel()
+		if err := drive.Within(t, drive.Patience, done); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled Acquire: %v", err)
+		}
+		_ = b.Close()
+		time.Sleep(10 * time.Millisecond) // what was abandoned at the same time cannot be shared
+	}
+	few := func() bool { return openFiles(t, a.path) <= 10 }
+	drive.Eventually(t, drive.Patience, "few files are open", few)
+	done := waiting(t, t.Context(), open(t, dir))
+	drive.Eventually(t, drive.Patience, "it waits with what was left", few)
+	drive.Release(t, a)
+	if err := drive.Within(t, drive.Patience, done); err != nil {
+		t.Errorf("the last one: %v", err)
+	}
+}
+
+// TestWaitsForAnother: what waits for a file that was replaced is not used for the new one.
+func TestWaitsForAnother(t *testing.T) {
+	t.Parallel()
+	dir := testDir(t)
+	a := open(t, dir)
+	hold(t, a)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := waiting(t, ctx, open(t, dir))
+	cancel()
+	_ = drive.Within(t, drive.Patience, done)
+	if err := os.Remove(a.path); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, dir)
+	hold(t, b)
+	done = waiting(t, t.Context(), open(t, dir))
+	drive.Release(t, b)
+	if err := drive.Within(t, drive.Patience, done); err != nil {
+		t.Errorf("the waiter for the new file: %v", err)
+	}
+}
