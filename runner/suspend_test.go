@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 type tty struct {
 	r      *rig
 	ours   bool // we are the foreground group
+	shells bool // others are
 	given  bool
 	away   time.Duration // how long a Suspend lasts
 	orphan bool          // Suspend has no effect
@@ -33,6 +35,7 @@ func (f *tty) Started(int)     {}
 func (f *tty) Continued()      { f.r.note("continued") }
 func (f *tty) Yield() bool     { f.r.note("yield"); return f.isOurs() }
 func (f *tty) Close()          {}
+func (f *tty) Elsewhere() bool { return f.shells }
 
 func (f *tty) isOurs() bool {
 	f.r.mu.Lock()
@@ -257,6 +260,22 @@ func TestKeyEndsAll(t *testing.T) {
 				r.sentBy(false, true)
 				if r.now() >= seconds(2) {
 					t.Errorf("after %v, Run returned at %v", sig, r.now())
+				}
+			})
+		})
+	}
+}
+
+// When the job ends, the terminal is taken back, unless others have it by then.
+func TestTakenBack(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		t.Run(fmt.Sprint(elsewhere), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				f := r.onTerminal()
+				r.at(seconds(1), func() { f.shells = elsewhere; r.job.die(syscall.SIGKILL) })
+				_, _ = r.run()
+				if got := len(r.times("restore")) == 0; got != elsewhere {
+					t.Errorf("got %v", r.trace)
 				}
 			})
 		})

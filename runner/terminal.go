@@ -18,6 +18,8 @@ type Terminal interface {
 	// Take takes the terminal back if the job was given it, and reports whether it
 	// was. With restore, it also restores the modes from before.
 	Take(restore bool) bool
+	// Elsewhere reports whether others have the terminal, such as a shell that has suspended us.
+	Elsewhere() bool
 	// Yield is called at a signal that suspends processes of our own group that want
 	// the terminal. It takes the terminal back for them and returns true. If there are
 	// none, or the terminal is neither ours nor the job's, it returns false.
@@ -38,7 +40,7 @@ type Terminal interface {
 // stty(1) does. If a key of the terminal ended the task, the signal was meant for us as
 // well, and for our process group.
 func (s *supervisor) takeBack() {
-	if s.task.tty == nil || s.startErr != nil {
+	if s.task.tty == nil || s.startErr != nil || s.task.tty.Elsewhere() {
 		return
 	}
 	var died os.Signal

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -489,6 +490,30 @@ func TestTerminalFreeze(t *testing.T) {
 	s.key(ctrlC)
 	if got := s.ends(); !strings.HasSuffix(got, "130") {
 		t.Errorf("got %q, want the status 130", got)
+	}
+}
+
+// TestTerminalBackgroundEnd: a job that dies while leaderrun is stopped leaves the terminal to the
+// shell, which has it by then.
+func TestTerminalBackgroundEnd(t *testing.T) {
+	s := bash(t)
+	for range 3 { // it is a race
+		s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; exec sleep 1000'\n")
+		s.expect("ready")
+		s.foreground("pid")
+		s.signalLeaderrun("pid", syscall.SIGSTOP)
+		s.expect("Stopped")
+		s.isBack()
+		job := s.pid("pid")
+		s.signal("pid", syscall.SIGKILL)
+		for syscall.Kill(job, 0) == nil { // until the guard has reaped it
+			time.Sleep(5 * time.Millisecond)
+		}
+		s.key("bg\n")
+		s.expect("Exit 137")
+		s.foregroundIs(s.cmd.Process.Pid)
+		s.key("echo ha\"\"nded back\n")
+		s.expect("handed back")
 	}
 }
 

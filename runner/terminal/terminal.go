@@ -90,6 +90,13 @@ func (t *Terminal) Take(restore bool) bool {
 	return true
 }
 
+// Elsewhere reports whether the foreground group is neither ours nor the job's, and exists. What a
+// job that was a shell has left behind does not.
+func (t *Terminal) Elsewhere() bool {
+	group := t.foreground()
+	return group > 1 && group != t.own && group != t.job && !errors.Is(unix.Kill(-group, 0), unix.ESRCH)
+}
+
 // Yield is called at a signal that suspends a group that wants the terminal. The kernel sends
 // it to the whole group. If it has suspended others of our group, and the job or our group
 // has the terminal, Yield takes it back for them, continues our group and returns true.
