@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"syscall"
 
 	"github.com/leaderrun/leaderrun/runner/proc"
@@ -20,6 +21,10 @@ func (j *job) CheckHealth(c proc.Command) (proc.HealthCheck, error) {
 	if j.refuseCheck != nil {
 		j.r.note("check fails")
 		return nil, j.refuseCheck
+	}
+	if j.check != nil {
+		j.r.note("check refused")
+		return nil, errors.New("another check runs")
 	}
 	j.r.note("check")
 	a := &check{j: j, done: make(chan struct{})}
@@ -57,7 +62,7 @@ func (a *check) Exit() proc.Exit {
 
 func (a *check) Kill() {
 	a.j.r.note("kill check")
-	if a.j.immortal {
+	if a.j.immortal || a.j.stuck {
 		return
 	}
 	a.end(proc.Exit{Signal: syscall.SIGKILL})

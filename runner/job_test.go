@@ -23,6 +23,7 @@ type job struct {
 	on         func(*job, syscall.Signal) // called at a signal; nil: the job dies
 	dying      time.Duration              // from SIGKILL until the job is gone
 	immortal   bool                       // SIGKILL does nothing
+	stuck      bool                       // SIGKILL does nothing to health checks
 	overdue    bool                       // the guard has killed it at its deadline
 	failed     chan error                 // may be nil
 	refuse     error                      // what Start and the kill return

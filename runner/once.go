@@ -56,13 +56,14 @@ func (t *term) noteAttempt() error {
 	if t.r.Once == nil || !t.r.Once.Attempt {
 		return nil
 	}
+	t.attempted = true // perhaps, also if there is no answer
 	return t.noteRun()
 }
 
 // takeBackAttempt is called when the job has ended. If it was never started, it has not run, and
 // another run may try, here or on another host.
 func (t *term) takeBackAttempt(o outcome) {
-	if t.r.Once == nil || !t.r.Once.Attempt || t.began != 0 || o.class().lost {
+	if !t.attempted || t.began != 0 || o.class().lost {
 		return
 	}
 	_, err := t.note(func(record *ledger.Record) error {

@@ -173,6 +173,10 @@ func TestOnceAttemptNotStarted(t *testing.T) {
 			r.at(time.Second, func() { r.job.answers(errors.New("contain the job: no such tier")) })
 		},
 		"no guard": func(r *rig) { r.starts = func(j *job, _ proc.Command) { j.refuse = proc.ErrGuardDied } },
+		"noted without an answer": func(r *rig) {
+			r.shelf.write = func(n int) reply { return reply{lost: n == 1} }
+			r.send(time.Second, syscall.SIGTERM)
+		},
 		"a signal without room": func(r *rig) {
 			r.full(full["command"], time.Hour)
 			r.send(time.Second, syscall.SIGTERM)

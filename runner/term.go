@@ -38,6 +38,7 @@ type term struct {
 	marked     bool          // the record says that our term has not ended
 	leaving    bool          // the term is ending, and starts no other job
 	elected    bool          // --on-elected had its turn: the other hooks may run
+	attempted  bool          // the attempt of a run was noted, see noteAttempt
 	gaveUp     bool          // the job failed too often
 	alone      bool          // nobody waits for the lock, as far as the backend knows
 	status     string        // the exit status of the job; "" if it is unknown
@@ -93,10 +94,11 @@ func (t *term) serve() outcome {
 
 // lead runs the term until nothing of the job is left.
 func (t *term) lead() outcome {
-	if err := t.prepare(); err != nil {
-		return outcome{err: err}
+	err := t.prepare()
+	o := outcome{err: err}
+	if err == nil {
+		o = t.runJobs()
 	}
-	o := t.runJobs()
 	t.leaving = true
 	t.noting.Wait()
 	t.takeBackAttempt(o)

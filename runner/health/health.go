@@ -94,22 +94,44 @@ func (w *Watch) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	timer := clock.NewTimer(w.clock, w.clock.Now().Add(w.c.Interval))
-	defer timer.Stop()
-	select {
-	case <-check.Done():
+	end := w.clock.Now().Add(w.c.Interval)
+	over := w.await(ctx, check, end)
+	if late := w.clock.Now(); !over && late >= end.Add(moment) { // we were frozen, and the result may be on its way
+		over = w.await(ctx, check, late.Add(moment))
+	}
+	if over {
 		if exit := check.Exit(); exit.Status() != 0 {
 			return fmt.Errorf("it %v", exit)
 		}
 		return nil
-	case <-timer.C:
-		err = fmt.Errorf("no result after %v", w.c.Interval)
-	case <-ctx.Done():
-		err = ctx.Err()
 	}
 	check.Kill()
-	<-check.Done()
-	return err
+	w.await(ctx, check, w.clock.Now().Add(w.c.Interval)) // if SIGKILL does nothing, the next check is refused
+	if ctx.Err() != nil {                                // the check ends with the job
+		<-check.Done()
+		return ctx.Err()
+	}
+	return fmt.Errorf("no result after %v", w.c.Interval)
+}
+
+// moment is how long it may take to learn of the end of a check, on a busy machine.
+const moment = 100 * time.Millisecond
+
+// await waits for a check until a moment, and reports whether it has ended.
+func (w *Watch) await(ctx context.Context, check proc.HealthCheck, until clock.Instant) (over bool) {
+	timer := clock.NewTimer(w.clock, until)
+	defer timer.Stop()
+	select {
+	case <-check.Done():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	select {
+	case <-check.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // sleep waits, and reports whether the time has passed.
