@@ -175,9 +175,9 @@ func TestHealthAfterAFreeze(t *testing.T) {
 		r.health(-1)
 		r.permanent, r.server.ttl, r.c.Health.Retries = true, 0, 1
 		r.job.checks = func(a *check, _ proc.Command) {
-			time.AfterFunc(5*time.Second, func() {
+			time.AfterFunc(seconds(5.5), func() {
 				r.sleep(time.Minute)
-				time.AfterFunc(time.Second, func() { a.end(proc.Exit{}) })
+				time.AfterFunc(seconds(0.44), func() { a.end(proc.Exit{}) })
 			})
 		}
 		r.job.begin = runs(18*time.Second, 0)

@@ -106,8 +106,9 @@ func (w *Watch) check(ctx context.Context) error {
 		return nil
 	}
 	check.Kill()
-	w.await(ctx, check, w.clock.Now().Add(w.c.Interval)) // if SIGKILL does nothing, the next check is refused
-	if ctx.Err() != nil {                                // the check ends with the job
+	// If SIGKILL does nothing, the next check is refused.
+	w.await(ctx, check, w.clock.Now().Add(w.c.Interval))
+	if ctx.Err() != nil { // the check ends with the job
 		<-check.Done()
 		return ctx.Err()
 	}

@@ -3,6 +3,7 @@ package gossip
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/netip"
@@ -85,6 +86,9 @@ func (f *filter) admit(c net.Conn) {
 	}
 }
 
+// doorPause is the pause after a stream could not be accepted.
+const doorPause = 100 * time.Millisecond
+
 // openDoor lets others find us at one more address, over TCP.
 func (f *filter) openDoor(addr netip.AddrPort) error {
 	door, err := net.Listen("tcp", addr.String())
@@ -99,16 +103,23 @@ func (f *filter) openDoor(addr netip.AddrPort) error {
 	default:
 	}
 	f.door = door
-	f.wait.Go(func() {
-		for {
-			c, err := door.Accept()
-			if err != nil {
-				return
-			}
-			f.admit(c)
-		}
-	})
+	f.wait.Go(func() { f.attend(door) })
 	return nil
+}
+
+// attend admits who comes to the door, until that is closed.
+func (f *filter) attend(door net.Listener) {
+	for {
+		c, err := door.Accept()
+		switch {
+		case err == nil:
+			f.admit(c)
+		case errors.Is(err, net.ErrClosed):
+			return
+		default: // such as too many open files
+			time.Sleep(doorPause)
+		}
+	}
 }
 
 func (f *filter) PacketCh() <-chan *memberlist.Packet { return f.packets }

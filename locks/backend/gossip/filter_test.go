@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -317,4 +318,43 @@ func FuzzStream(f *testing.F) {
 			t.Error("a member with one version")
 		}
 	})
+}
+
+// A busy is a listener that has no descriptor for the first who comes.
+type busy struct {
+	net.Listener
+	failed bool
+}
+
+func (l *busy) Accept() (net.Conn, error) {
+	if !l.failed {
+		l.failed = true
+		return nil, syscall.EMFILE
+	}
+	return l.Listener.Accept()
+}
+
+// Whoever could not be admitted once does not close the door.
+func TestDoorStaysOpen(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &filter{streams: make(chan net.Conn, 1), open: make(chan struct{}, 1), ended: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() { defer close(ended); f.attend(&busy{Listener: l}) }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	select {
+	case s := <-f.streams:
+		_ = s.Close()
+	case <-time.After(drive.Patience):
+		t.Error("nobody is admitted any more")
+	}
+	_ = l.Close()
+	<-ended
 }
