@@ -57,7 +57,7 @@ func (b *Board) Draw(all []Lock, trouble error, now time.Time) {
 func (b *Board) lines(all []Lock, trouble error, rows int) []string {
 	held := 0
 	for i := range all {
-		if all[i].Held {
+		if all[i].Held && !all[i].Over() {
 			held++
 		}
 	}

@@ -56,7 +56,7 @@ func TestBoardFits(t *testing.T) {
 func TestBoardTells(t *testing.T) {
 	t.Parallel()
 	lines, _ := drawn(200, 24, sample(), errors.New("no answer"))
-	if !strings.HasPrefix(lines[0], "leaderrun watch   3 locks, 2 held   ") {
+	if !strings.HasPrefix(lines[0], "leaderrun watch   3 locks, 1 held   ") {
 		t.Errorf("the first line is %q", lines[0])
 	}
 	if !strings.Contains(lines[1], "no answer") {
