@@ -52,7 +52,7 @@ func Changes(before, now []Lock, at time.Time) (all []Change) {
 // compare returns the kind of change of a lock, or "" if there is none.
 func compare(was, is *Lock) string {
 	switch {
-	case was.Is() != is.Is(), is.Held && (was.Token != is.Token || was.RunID != is.RunID):
+	case was.Is() != is.Is(), was.Over() != is.Over(), is.Held && (was.Token != is.Token || was.RunID != is.RunID):
 		return is.Is()
 	case was.Waiters != is.Waiters, !slices.EqualFunc(was.Queue, is.Queue, samePlace):
 		return Waiting

@@ -19,6 +19,8 @@ func TestChanges(t *testing.T) {
 	other.Waiters, other.Queue = 1, []locks.Place{{Holder: "v", RunID: "2"}}
 	lapsed := held("a", "x", 1)
 	lapsed.Left = -1
+	unsure := lapsed
+	unsure.Confirm = time.Second
 	for name, test := range map[string]struct {
 		before, now []Lock
 		want        []string
@@ -34,6 +36,8 @@ func TestChanges(t *testing.T) {
 		"a waiter":         {[]Lock{held("a", "x", 1)}, []Lock{waited}, []string{"a waiting"}},
 		"another waiter":   {[]Lock{other}, []Lock{waited}, []string{"a waiting"}},
 		"lease over":       {[]Lock{held("a", "x", 1)}, []Lock{lapsed}, []string{"a lapsed"}},
+		"confirmed":        {[]Lock{unsure}, []Lock{lapsed}, []string{"a lapsed"}},
+		"not confirmed":    {[]Lock{unsure}, []Lock{unsure}, nil},
 		"two of three":     {[]Lock{{Name: "a"}, held("b", "x", 1), held("c", "x", 1)}, []Lock{held("a", "y", 2), {Name: "b"}, held("c", "x", 1)}, []string{"a held", "b free"}},
 		"free, not listed": {[]Lock{{Name: "a"}}, nil, nil},
 	} {
