@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/locks/recipe/ledger"
 	"github.com/leaderrun/leaderrun/runner"
 )
@@ -122,6 +123,8 @@ func (p *operator) resignation(command string, d demand) (*resignation, error) {
 func (r *resignation) ask(ctx context.Context) (string, error) {
 	before, err := r.inspect(ctx)
 	r.before = before.Status
+	heard := answers.New(nil, r.opt.TTL.D, r.Timeout)
+	heard.Held(before.Status)
 	if err == nil {
 		err = r.demand.meant(before.Status)
 	}
@@ -150,23 +153,22 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 	wait := r.opt.Wait.D
 	over := time.AfterFunc(wait, cancel)
 	defer over.Stop()
-	told := false  // that the job is stopping
-	var down error // nil if the last look had an answer
+	told := false // that the job is stopping
+	down := false // the last look had no answer
 	for {
 		select {
 		case <-ctx.Done():
-			if down != nil {
-				return "", down
+			if err := heard.Verdict(errSilent); down && !errors.Is(err, locks.ErrHeld) {
+				return "", err
 			}
 			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), wait)}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)
 		switch {
-		case ctx.Err() != nil:
-			continue
-		case errors.Is(err, locks.ErrUnavailable): // the backend may recover
-			down = err
+		case err != nil && ctx.Err() != nil, errors.Is(err, locks.ErrUnavailable): // the backend may recover
+			down = true
+			heard.Failed(err, ctx.Err() != nil)
 			continue
 		case err != nil:
 			return "", err
@@ -177,7 +179,8 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 		case now.Token != before.Token:
 			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.opt.Lock, holder(now.Status)), nil
 		}
-		down = nil
+		down = false
+		heard.Held(now.Status)
 		if told {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/cmd/view"
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/answers"
 	"github.com/leaderrun/leaderrun/runner"
 )
 
@@ -51,6 +52,9 @@ func described(now []view.Lock) string {
 	return view.Free
 }
 
+// errSilent is the failure of a wait in which nothing else has failed.
+var errSilent = fmt.Errorf("%w: no answer in time", locks.ErrUnavailable)
+
 // errSeen ends a Follower when the lock is as wanted.
 var errSeen = errors.New("seen")
 
@@ -76,13 +80,16 @@ func (p *operator) await(until string, interval time.Duration) error {
 	defer cancel()
 	began := time.Now()
 	var last []view.Lock // nil until there was an answer
+	heard := answers.New(nil, p.opt.TTL.D, v.Timeout)
 	f := &view.Follower{Store: v.Store, Interval: interval, Patient: true, Seen: func(now []view.Lock, changes []view.Change) error {
 		if len(changes) > 0 && changes[0].Kind == view.Unreachable {
 			p.env.Console.Log().Warn("no answer, still trying", "err", changes[0].Trouble)
+			heard.Failed(changes[0].Trouble, false)
 			return nil
 		}
 		first := last == nil
 		last = now
+		heard.Held(now[0].Status) // or free
 		switch {
 		case met(until, now, changes, first):
 			return errSeen
@@ -104,9 +111,9 @@ func (p *operator) await(until string, interval time.Duration) error {
 	case sig != nil:
 		return &runner.SignalError{Signal: sig}
 	case ctx.Err() != nil && f.Down():
-		return fmt.Errorf("%w: lock %q: the backend can no longer be reached", locks.ErrUnavailable, p.opt.Lock)
-	case ctx.Err() != nil && last == nil:
-		return fmt.Errorf("%w: lock %q: no answer in time", locks.ErrUnavailable, p.opt.Lock)
+		if err = heard.Verdict(errSilent); errors.Is(err, locks.ErrHeld) {
+			return v.timedOut(last)
+		}
 	case ctx.Err() != nil:
 		return v.timedOut(last)
 	}

@@ -26,7 +26,8 @@ type Follower struct {
 	stop    context.CancelFunc
 	noWatch bool // the backend cannot report changes
 	last    []Lock
-	down    bool
+	down    bool // Seen knows
+	asking  bool // the last look was not answered, or not yet
 }
 
 // idle is how often we look although there is a watch, which may be broken unnoticed.
@@ -42,6 +43,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 	defer func() { f.unwatch() }()
 	pause := backoff.Backoff{Shortest: time.Second, Longest: 10 * time.Second}
 	for first := true; ; {
+		f.asking = true
 		f.watch(ctx)
 		err := f.look(ctx, first)
 		switch {
@@ -72,6 +74,7 @@ func (f *Follower) Follow(ctx context.Context) error {
 
 func (f *Follower) look(ctx context.Context, first bool) error {
 	now, err := f.Store.Look(ctx)
+	f.asking = err != nil
 	at := time.Now()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -173,5 +176,5 @@ func (f *Follower) pauseOnce(ctx context.Context) error {
 	}
 }
 
-// Down reports whether the backend did not respond to the last look.
-func (f *Follower) Down() bool { return f.down }
+// Down reports whether the last look failed, or was not answered before the end.
+func (f *Follower) Down() bool { return f.asking }
