@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"strings"
 	"time"
@@ -187,18 +188,27 @@ func OfAll(err error) error {
 	if strings.HasPrefix(of.Op, "list") {
 		of.Op = "list locks"
 	}
-	for _, class := range []error{locks.ErrHeld, locks.ErrLost, locks.ErrDenied, locks.ErrUnavailable, locks.ErrUsage} {
-		if errors.Is(err, class) { // err may wrap e and a class
-			of.Class = class
-		}
+	if class := classOf(err); class != nil { // err may wrap e and a class
+		of.Class = class
 	}
 	return &of
 }
 
-// unanswered gives the error of a request that timed out the class ErrUnavailable. If ctx
-// has ended, the caller has given up the request, and the error stays as it is.
+// classOf returns the class of an error, or nil.
+func classOf(err error) error {
+	for _, class := range []error{locks.ErrHeld, locks.ErrLost, locks.ErrDenied, locks.ErrUnavailable, locks.ErrUsage} {
+		if errors.Is(err, class) {
+			return class
+		}
+	}
+	return nil
+}
+
+// unanswered gives the error of a request that has no class, as if it timed out, the class
+// ErrUnavailable: see [locks.Lock]. If ctx has ended, the caller has given up the request, and the
+// error stays as it is, as does one about a file that is a denial: see output.Explain.
 func unanswered(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, locks.ErrUnavailable) {
+	if err == nil || ctx.Err() != nil || classOf(err) != nil || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	if e := (*locks.Error)(nil); errors.As(err, &e) {

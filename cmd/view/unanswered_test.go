@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"testing"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -23,6 +24,11 @@ func TestUnanswered(t *testing.T) {
 		{"no answer, and nothing else known", context.Background(), context.DeadlineExceeded, true},
 		{"given up by the user", ended, silent, false},
 		{"refused", context.Background(), &locks.Error{Op: "inspect", Class: locks.ErrDenied, Err: errors.New("no")}, false},
+		{"of no class", context.Background(), &locks.Error{Op: "inspect", Err: errors.New("disk I/O error")}, true},
+		{"of no class, and nothing else known", context.Background(), errors.New("disk I/O error"), true},
+		{"a failure after the end", ended, errors.New("disk I/O error"), false},
+		{"a file that we may not read", context.Background(), &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}, false},
+		{"lost", context.Background(), locks.ErrLost, false},
 	} {
 		got := unanswered(tt.ctx, tt.err)
 		if errors.Is(got, locks.ErrUnavailable) != tt.unavailable {
