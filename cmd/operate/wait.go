@@ -89,7 +89,10 @@ func (p *operator) await(until string, interval time.Duration) error {
 		}
 		first := last == nil
 		last = now
-		heard.Held(now[0].Status) // or free
+		heard.Held(now[0].Status)        // or free
+		for _, odd := range now[0].Odd { // its slots may be held, but hidden
+			v.logger.Warn("the lock looks odd", "lock", now[0].Name, "reason", odd)
+		}
 		switch {
 		case met(until, now, changes, first):
 			return errSeen

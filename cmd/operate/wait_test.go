@@ -1,6 +1,8 @@
 package operate
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,30 @@ func TestFree(t *testing.T) {
 	} {
 		if met("free", tt.now, nil, false) != tt.free || met("held", tt.now, nil, false) == tt.free {
 			t.Errorf("%s: want free=%v", name, tt.free)
+		}
+	}
+}
+
+// A closedStore is a backend with a lock that is free, and may not be listed.
+type closedStore struct{ heldStore }
+
+func (s *closedStore) Abilities(context.Context) ([]locks.Ability, error) {
+	return []locks.Ability{locks.CanInspect, locks.CanList}, nil
+}
+
+func (s *closedStore) Inspect(context.Context) (locks.State, error) { return locks.State{}, nil }
+
+func (s *closedStore) List(context.Context, string) ([]locks.Listed, string, error) {
+	return nil, "", locks.ErrDenied
+}
+
+// TestWaitUnseen: who waits learns that slots cannot be seen, which may be held.
+func TestWaitUnseen(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[string]int{"free": 0, "held": 75} {
+		complaints, status := operate(new(closedStore), func(p *operator) error { return p.await(until, time.Millisecond) })
+		if status != want || strings.Count(complaints, "warning: ") != 1 || !strings.Contains(complaints, "cannot see whether it has slots") {
+			t.Errorf("for %s: got %d, %q", until, status, complaints)
 		}
 	}
 }
