@@ -62,8 +62,8 @@ func (p *operator) breakLock(yes bool, d demand) error {
 	if err != nil {
 		return output.Explain(p.opt.Lock, err)
 	}
-	if err := d.meant(before.Status); err != nil {
-		return fmt.Errorf("lock %q: %w", p.opt.Lock, err)
+	if err := v.meant(ctx, d, before.Status); err != nil {
+		return p.explain(err)
 	}
 	if !before.Held || before.Over() {
 		return p.nothingHeld(ctx, v, before.Status)
@@ -97,19 +97,8 @@ func (v *visit) announce(ctx context.Context, token uint64, reason string) {
 
 // nothingHeld says that nobody holds a lock, unless one of its slots is held.
 func (p *operator) nothingHeld(ctx context.Context, v *visit, before locks.Status) error {
-	seen, err := v.Look(ctx)
-	if err != nil {
+	if err := v.nameSlot(ctx); err != nil {
 		return output.Explain(v.opt.Lock, err)
-	}
-	var held []string
-	for i := range seen {
-		if seen[i].Held && !seen[i].Over() {
-			held = append(held, fmt.Sprintf("%s, held by %s", seen[i].Name, holder(seen[i].Status)))
-		}
-	}
-	if len(held) > 0 {
-		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.opt.Lock),
-			"add --lock with one of these: "+strings.Join(held, "; "))
 	}
 	return v.say(nobody(v.opt.Lock, before) + ": there is nothing to release")
 }

@@ -53,11 +53,14 @@ func (t *term) String() string {
 	return strconv.FormatUint(uint64(*t), 10)
 }
 
-// meant returns an error if the demand is for another term than the present one.
-func (d *demand) meant(now locks.Status) error {
-	switch {
-	case d.token == 0 || now.Held && !now.Over() && now.Token == uint64(d.token):
+// meant returns an error if the demand d is for another term than the present one.
+func (v *visit) meant(ctx context.Context, d demand, now locks.Status) error {
+	if d.token == 0 || now.Held && !now.Over() && now.Token == uint64(d.token) {
 		return nil
+	}
+	switch err := v.nameSlot(ctx); {
+	case err != nil:
+		return err
 	case now.Held && !now.Over():
 		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("the term with token %d is over: %s holds it with token %d, and keeps it", d.token, holder(now), now.Token)}
 	}
@@ -95,6 +98,10 @@ func (p *operator) resign(command string, d demand) error {
 			return err
 		}
 	}
+	return p.explain(err)
+}
+
+func (p *operator) explain(err error) error {
 	if errors.As(err, new(*output.Exit)) { // the holder has not resigned
 		return fmt.Errorf("lock %q: %w", p.opt.Lock, err)
 	}
@@ -126,7 +133,7 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 	heard := answers.New(nil, r.opt.TTL.D, r.Timeout)
 	heard.Held(before.Status)
 	if err == nil {
-		err = r.demand.meant(before.Status)
+		err = r.meant(ctx, r.demand, before.Status)
 	}
 	switch {
 	case err != nil:

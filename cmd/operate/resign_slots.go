@@ -9,18 +9,25 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/recipe/slots"
 )
 
 // askAll asks the holder of the lock and those of all slots, because some of its runs may have been
-// started with --slots, and others without. It returns a line about the outcome of each.
+// started with --slots, and others without. It returns a line about the outcome of each. Each slot
+// has its own tokens, so that a demand with a token is not for slots.
 func (r *resignation) askAll(ctx context.Context) (string, error) {
 	var one string
-	var err error
+	var err, unseen error
+	var numbers []int
 	var all sync.WaitGroup
 	all.Go(func() { one, err = r.ask(ctx) })
-	numbers, unseen := r.slotsHeld(ctx)
+	if r.demand.token == 0 {
+		var holders map[int]locks.Status
+		holders, unseen = r.slotsHeld(ctx)
+		numbers = slices.Sorted(maps.Keys(holders))
+	}
 	said, errs := make([]string, len(numbers)), make([]error, len(numbers))
 	for i, number := range numbers {
 		all.Go(func() { said[i], errs[i] = r.demandSlot(ctx, number) })
@@ -36,26 +43,43 @@ func (r *resignation) askAll(ctx context.Context) (string, error) {
 	return strings.Join(said, "\n"), errors.Join(append(errs, err)...)
 }
 
-// slotsHeld returns the numbers of the slots that are held.
-func (r *resignation) slotsHeld(ctx context.Context) ([]int, error) {
-	if _, number := locks.CutSlot(r.opt.Lock); number >= 0 {
+// nameSlot returns an error that names the slots that are held, or nil if none is.
+func (v *visit) nameSlot(ctx context.Context) error {
+	holders, err := v.slotsHeld(ctx)
+	var held []string
+	for _, number := range slices.Sorted(maps.Keys(holders)) {
+		if s := holders[number]; !s.Over() {
+			held = append(held, fmt.Sprintf("%s, held by %s", locks.SlotName(v.opt.Lock, number), holder(s)))
+		}
+	}
+	if len(held) > 0 {
+		return output.WithHint(locks.Usagef("lock %q has slots: name one of them", v.opt.Lock),
+			"add --lock with one of these: "+strings.Join(held, "; "))
+	}
+	return err
+}
+
+// slotsHeld returns the slots that are held, by number.
+func (v *visit) slotsHeld(ctx context.Context) (holders map[int]locks.Status, err error) {
+	if _, number := locks.CutSlot(v.opt.Lock); number >= 0 {
 		return nil, nil
 	}
-	if err := locks.Require(ctx, r.Handle, "--slots", locks.CanRecord); err != nil {
+	if err := locks.Require(ctx, v.Handle, "--slots", locks.CanRecord); err != nil {
 		return nil, nil // without records there are no slots
 	}
 	open := func(ctx context.Context, o locks.Options) (locks.Lock, error) {
-		return r.env.Registry.Open(ctx, r.backend, o)
+		return v.env.Registry.Open(ctx, v.backend, o)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
-	defer cancel()
-	l, err := slots.Open(ctx, 1, open, r.options(r.opt.Lock))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = l.Close() }() // it holds nothing
-	holders, err := l.Holders(ctx)
-	return slices.Sorted(maps.Keys(holders)), err
+	err = v.Request(ctx, func(ctx context.Context) error {
+		l, err := slots.Open(ctx, 1, open, v.options(v.opt.Lock))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }() // it holds nothing
+		holders, err = l.Holders(ctx)
+		return err
+	})
+	return holders, err
 }
 
 // demandSlot asks the holder of one slot.
