@@ -188,16 +188,13 @@ func (c *campaign) take(ctx context.Context, number int) error {
 	}
 	c.lock.drop(h)
 	_ = h.Close() // it holds nothing
-	if errors.Is(err, locks.ErrHeld) {
-		status := locks.Status{}
-		if held, ok := errors.AsType[*locks.HeldError](err); ok {
-			status = held.Status
-		}
-		status.Held = true
-		c.unrecorded[number], c.refused[number] = true, status
-		return nil
+	held, ok := errors.AsType[*locks.HeldError](err)
+	if !ok {
+		return err
 	}
-	return err
+	held.Status.Held = true // whatever is known
+	c.unrecorded[number], c.refused[number] = true, held.Status
+	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

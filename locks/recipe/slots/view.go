@@ -105,12 +105,10 @@ func (c *campaign) look(ctx context.Context) (*view, error) {
 	// A slot may be refused although nobody has it, during a lock delay for instance. The last one to
 	// run with it is the one in the record: whoever takes a slot runs only once it has written that.
 	for number, status := range c.refused {
-		if _, held := v.held[number]; held {
-			delete(c.refused, number)
-			continue
+		if _, held := v.held[number]; !held {
+			status.Token = cmp.Or(status.Token, v.record.Slots[number].Token)
+			v.held[number] = locks.State{Status: status}
 		}
-		status.Token = cmp.Or(status.Token, v.record.Slots[number].Token)
-		v.held[number] = locks.State{Status: status}
 	}
 	for number, state := range v.held {
 		said, ok := v.record.Slots[number]
