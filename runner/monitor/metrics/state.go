@@ -154,6 +154,17 @@ func (s *state) leads() bool {
 	return s.leading && (s.deadline == 0 || s.clock.Now() < s.deadline)
 }
 
+// leadsUntil returns when the lease ends with which we lead, or Never if we do not lead or it
+// cannot end.
+func (s *state) leadsUntil() clock.Instant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.leads() || s.deadline == 0 {
+		return clock.Never
+	}
+	return s.deadline
+}
+
 // left returns how long the lease still lasts.
 func (s *state) left() time.Duration {
 	if !s.leading || s.deadline == 0 {

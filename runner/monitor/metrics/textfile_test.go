@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -231,6 +232,44 @@ func TestRunsShareTheFile(t *testing.T) {
 	is(2, "job_exits_total", "code", "0")
 	is(1, "job_exits_total", "code", "3")
 	is(1_700_000_000, "job_last_success_timestamp_seconds")
+}
+
+// TestFileOfAFrozenLeader: the file is written when the lease ends, although no event says so, and
+// not at each renewal.
+func TestFileOfAFrozenLeader(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.prom")
+	synctest.Test(t, func(t *testing.T) {
+		now := clock.Bubble{}.Now
+		s := newState(clock.Bubble{}, feed.Line{At: now(), Open: &feed.Open{File: file, Lock: "a"}})
+		w := newWriter(s, newRegistry(s), slog.New(slog.DiscardHandler))
+		defer w.close()
+		after := func(d time.Duration, want float64) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			got := parsed(t, file)
+			if v := valueIn(got, "leaderrun_is_leader"); v != want {
+				t.Errorf("is_leader is %v, want %v", v, want)
+			}
+		}
+		s.learn(feed.Line{At: now(), Event: &event.Event{Kind: event.Acquired, TTLMS: 15000}, Deadline: now().Add(15 * time.Second)})
+		w.changed()
+		after(10*time.Second, 1)
+		s.learn(feed.Line{At: now(), Renewal: &feed.Renewal{}, Deadline: now().Add(15 * time.Second)})
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		after(14*time.Second, absent)
+		after(2*time.Second, 0)
+		if v := valueIn(parsed(t, file), "leaderrun_lease_remaining_seconds"); v != 0 {
+			t.Errorf("%v s are left of the lease", v)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Hour, absent)
+	})
 }
 
 // TestFileThatCannotBeWritten: the failure is logged once.

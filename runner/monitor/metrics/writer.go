@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
 )
 
-// A writer writes the file after a change, but no more often than writePause allows, and at
-// the end. Without a file it does nothing.
+// A writer writes the file after a change, but no more often than writePause allows, when the
+// lease has ended, and at the end. Without a file it does nothing.
 type writer struct {
 	file  *textfile // nil: there is no file
 	state *state
@@ -20,10 +22,12 @@ type writer struct {
 	done   chan struct{}
 	failed bool // the last write failed
 	used   bool // there has been a change
+
+	until clock.Instant // the file says that we lead, which is true until then; Never: it needs no change
 }
 
 func newWriter(s *state, from prometheus.Gatherer, log *slog.Logger) *writer {
-	w := &writer{state: s, from: from, log: log, dirty: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{})}
+	w := &writer{state: s, from: from, log: log, dirty: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}), until: clock.Never}
 	if s.open.File == "" {
 		return w
 	}
@@ -54,13 +58,20 @@ func (w *writer) close() {
 func (w *writer) run() {
 	defer close(w.done)
 	for {
+		ended := clock.NewPause(w.state.clock, w.until)
 		select {
 		case <-w.dirty:
 			w.write()
+		case <-ended.C:
+			if w.until = w.state.leadsUntil(); w.until == clock.Never { // no renewal has moved it
+				w.write()
+			}
 		case <-w.over:
+			ended.Stop()
 			w.last()
 			return
 		}
+		ended.Stop()
 		select {
 		case <-time.After(writePause):
 		case <-w.over:
@@ -85,7 +96,7 @@ func (w *writer) last() {
 
 // write writes the file. It logs the first of several failures in a row.
 func (w *writer) write() {
-	w.used = true
+	w.used, w.until = true, w.state.leadsUntil()
 	err := w.file.write(w.from, w.state.open.Lock, w.state.hasLed())
 	if err != nil && !w.failed {
 		w.log.Warn("the file of metrics was not written", "err", err.Error())
