@@ -44,6 +44,23 @@ func TestHealth(t *testing.T) {
 	r.health(503) // the lease has ended before the silence counts
 }
 
+// TestHealthWhenStuck: a run whose loop is stuck is unhealthy, even if its lease is being renewed,
+// because it could not end the job.
+func TestHealthWhenStuck(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, feed.Open{})
+	r.acquired()
+	r.learn(feed.Line{At: r.time.Now(), Alive: true})
+	r.pass(feed.AliveLimit - time.Second)
+	r.renewed(time.Second)
+	r.kinds(event.RenewFailed)
+	r.learn(feed.Line{At: r.time.Now(), Waiting: &feed.Waiting{}})
+	r.health(200)
+	r.pass(time.Second)
+	r.health(503)
+	r.is(1, "is_leader")
+}
+
 // TestHealthAfterALoss: after a loss, a run is unhealthy while its job may run, and healthy
 // again when nothing of the job is left, even before the next campaign.
 func TestHealthAfterALoss(t *testing.T) {
@@ -54,6 +71,7 @@ func TestHealthAfterALoss(t *testing.T) {
 	r.pass(16 * time.Second)
 	r.tell(event.Event{Kind: event.Lost, Class: "expired"})
 	r.exited(137)
+	r.learn(feed.Line{At: r.time.Now(), Alive: true})
 	r.health(503)
 	r.tell(event.Event{Kind: event.Started, Hook: "lost"})
 	r.health(200)

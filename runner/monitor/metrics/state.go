@@ -20,7 +20,7 @@ type state struct {
 	open     feed.Open
 	waited   clock.Instant // when we began to wait for the lock
 	waiting  feed.Waiting  // whom we wait for
-	alive    clock.Instant // when the run was last known to be healthy
+	alive    clock.Instant // when the loop that would end the job last said that it runs
 	leading  bool          // according to the last event
 	led      bool          // we lead, or have led
 	token    uint64
@@ -41,8 +41,10 @@ func newState(c clock.Clock, first feed.Line) *state {
 func (s *state) learn(l feed.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.at, s.alive = l.At, l.At // any line shows that leaderrun is running
+	s.at = l.At
 	switch {
+	case l.Alive: // other lines may come from other goroutines, such as the one that renews
+		s.alive = l.At
 	case l.Event != nil:
 		s.count.transitions.WithLabelValues(string(l.Event.Kind), l.Event.Class).Inc()
 		s.event(l.Event, l.Deadline)
@@ -176,8 +178,8 @@ func (s *state) left() time.Duration {
 // since returns the time from then to the line being processed.
 func (s *state) since(then clock.Instant) float64 { return s.at.Sub(then).Seconds() }
 
-// well reports whether the run is healthy: leaderrun is running, and waits for the lock or
-// leads with a lease that has not ended.
+// well reports whether the run is healthy: the loop that would end the job runs, and waits for the
+// lock or leads with a lease that has not ended.
 func (s *state) well() bool {
 	return s.clock.Now().Sub(s.alive) < feed.AliveLimit && s.leading == s.leads()
 }

@@ -51,8 +51,9 @@ type Waiting struct {
 	Position  int    `json:"position,omitempty"` // our place in the queue, from 1, or 0 if it is not known
 }
 
-// Alive is sent each AlivePeriod. A run counts as healthy for AliveLimit after each line.
+// Alive is sent each AlivePeriod, except while an attempt to use the lock's record is under way,
+// which takes up to 10 s. A run counts as healthy for AliveLimit after each.
 const (
 	AlivePeriod = 2 * time.Second
-	AliveLimit  = 10 * time.Second
+	AliveLimit  = 15 * time.Second
 )
