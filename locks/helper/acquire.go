@@ -14,7 +14,8 @@ import (
 
 const (
 	// withdrawTimeout bounds how long Acquire waits, once it was given up, for its helper
-	// to clean up, and again to release what was granted.
+	// to clean up, and again to release what was granted. It is also the limit for the answer
+	// to a Renew that was given up.
 	withdrawTimeout = 2 * time.Second
 	// closeTimeout bounds how long a helper may take to end when its input ends.
 	closeTimeout = time.Second

@@ -12,7 +12,8 @@ import (
 // them, the Go runtime ends it with pages of text.
 const tasks = 16
 
-// A helper may be killed while its lock is fine: when memory is short, or by mistake.
+// A helper may be killed while its lock is fine: when memory is short, or by mistake. Or it hangs,
+// and we kill it.
 // With the grant, the helper sent us everything by which the server knows the holder (a
 // lease, a session, a nonce). Another helper that gets this when it opens the lock can
 // continue the term. This extends no lease: we ask for each renewal as before, and the
@@ -97,11 +98,28 @@ func (l *Lock) resume(ctx context.Context, p *pending, pause *backoff.Backoff) *
 func (s *session) left() (term bool, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	term = s.grant != nil && s.grant.TTL > 0 && s.term != ""
-	if s.wanted() && (term || s.place != "") {
+	term, place := s.leaves()
+	if s.wanted() && (term || place) {
 		why = s.err
 	}
 	return term, why
+}
+
+// leaves reports whether another session can continue the term, or the place; mu is held.
+func (s *session) leaves() (term, place bool) {
+	return s.grant != nil && s.grant.TTL > 0 && s.term != "", s.place != ""
+}
+
+// endIfHung ends a session whose helper has not even answered that a renewal was given up, if
+// another helper can continue. A helper whose server is slow does answer that.
+func (s *session) endIfHung(p *pending) {
+	s.mu.Lock()
+	term, place := s.leaves()
+	hung := !isClosed(p.done) && !s.settled && (term || place)
+	s.mu.Unlock()
+	if hung {
+		s.fail(fmt.Errorf("%s%s did not answer a cancelled renew", prefix, s.scheme))
+	}
 }
 
 // stopWriting leaves the pipe to another session, after any write under way.

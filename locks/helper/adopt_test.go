@@ -1,11 +1,15 @@
 package helper
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/locks/lockstest/drive"
@@ -46,6 +50,51 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("write the release: %v", err)
 	}
 	drive.Eventually(t, limit, "the lock is released", func() bool { return strings.Contains(read(t, log), "\nrelease\n") })
+}
+
+// TestHung stops helpers. Another must continue the term, and the wait, of one that does not even
+// answer that a renewal was given up, but not of one whose server is slow. A helper that was asked
+// to release the lock is left alone.
+func TestHung(t *testing.T) {
+	t.Parallel()
+	stop := func(l *Lock) (in *session) {
+		t.Helper()
+		in = l.last()
+		if err := unix.Kill(in.process.pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		err := l.Renew(within(t, 100*time.Millisecond))
+		for err == nil { // it has not stopped yet
+			err = l.Renew(within(t, 100*time.Millisecond))
+		}
+		checkClass(t, "renew", err, context.DeadlineExceeded)
+		return in
+	}
+	slow, asked := held(t, "renew=wait")
+	first := slow.last()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { awaitNote(t, asked, "renew"); cancel() }()
+	checkClass(t, "renew", slow.Renew(ctx), context.Canceled)
+
+	releasing, _ := held(t, "")
+	stop(releasing)
+	released := make(chan error, 1)
+	go func() { released <- releasing.Release(within(t, withdrawTimeout+closeTimeout)) }()
+
+	waiting, place, err := waits(t, "place=p1")
+	stop(waiting)
+
+	l, log := held(t, "")
+	hung := stop(l)
+	drive.Eventually(t, limit, "another helper continues", func() bool { return l.last() != hung })
+	checkClass(t, "renew", l.Renew(t.Context()), nil)
+	awaitNote(t, log, "adopt")
+	checkClass(t, "acquire", drive.Within(t, limit, err), nil)
+	awaitNote(t, place, "go-on")
+	if slow.last() != first || isClosed(first.gone) {
+		t.Error("a helper that answers was replaced")
+	}
+	checkClass(t, "release", drive.Within(t, limit, released), context.DeadlineExceeded)
 }
 
 // TestLateWrite checks that a session whose helper has ended writes nothing into the pipe, from which
@@ -119,16 +168,24 @@ func TestReleasedByAnother(t *testing.T) {
 	checkAsked(t, log, "open\ntry=true\nacquire\nopen\nt1\nadopt\nrelease\n")
 }
 
-// killedWaiting kills the helper of an acquire that waits, and returns the acquire's error.
-func killedWaiting(t *testing.T, query string) (log string, err error) {
+// waits returns a lock whose acquire waits, the log of its backend, and the acquire's error.
+func waits(t *testing.T, query string) (l *Lock, log string, done chan error) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
 	o, waits := options(), make(chan locks.Waiting, 10)
 	o.Waiting = func(w locks.Waiting) { waits <- w }
-	l := start(t, "fake://h"+log+"?waiting=1&acquire=hang&"+query, o)
-	done := make(chan error, 1)
+	l = start(t, "fake://h"+log+"?waiting=1&acquire=hang&"+query, o)
+	done = make(chan error, 1)
 	go func() { _, err := l.Acquire(t.Context(), false); done <- err }()
 	drive.Within(t, limit, waits)
+	awaitNote(t, log, "acquire")
+	return l, log, done
+}
+
+// killedWaiting kills the helper of an acquire that waits, and returns the acquire's error.
+func killedWaiting(t *testing.T, query string) (log string, err error) {
+	t.Helper()
+	l, log, done := waits(t, query)
 	killed(t, l)
 	return log, drive.Within(t, limit, done)
 }

@@ -140,6 +140,9 @@ func (l *Lock) call(ctx context.Context, r request) (*pending, error) {
 	case <-ctx.Done():
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || !closedWithin(p.done, lateAnswer) {
 			p.session.giveUp(p)
+			if r.Method == methodRenew {
+				time.AfterFunc(withdrawTimeout, func() { p.session.endIfHung(p) })
+			}
 			return new(pending), p.session.failed(r.Method, nil, ctx.Err())
 		}
 	}

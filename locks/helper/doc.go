@@ -90,11 +90,11 @@
 //     give up. After a grant and a release, the core ends the session.
 //   - {"id":2,"method":"cancel"} has no answer. It says that the core has given up
 //     request 2, which should now be answered soon; the core kills a helper that has not
-//     answered an acquire after 2 s. The answer to an acquire that waits should say what is
-//     known: held, if the server has said so within the last lease, or else unavailable, with
-//     what has failed. If the acquire has succeeded meanwhile, the helper
-//     sends its result as usual, and the core then releases the lock. The helper ignores
-//     a cancel for a request that it has already answered.
+//     answered an acquire after 2 s, or a renew if another helper can continue. The answer
+//     to an acquire that waits should say what is known: held, if the server has said so
+//     within the last lease, or else unavailable, with what has failed. If the acquire has
+//     succeeded meanwhile, the helper sends its result as usual, and the core then releases
+//     the lock. The helper ignores a cancel for a request that it has already answered.
 //
 // A helper that declares an ability in the answer to open also has the methods of that
 // ability. They may be called without acquire, and while acquire waits. The core ignores
@@ -193,8 +193,8 @@
 // # When a helper dies
 //
 // A helper that is dead or silent is a backend that has stopped renewing: the core
-// decides by its deadline. If the helper had sent a term with the grant, the core starts
-// another helper, with the same open and that term:
+// decides by its deadline. If the helper had sent a term with the grant, the core kills one that
+// is silent, as said at cancel, and starts another helper, with the same open and that term:
 //
 //	{"id":1,"method":"open",…,"term":"…"}
 //
