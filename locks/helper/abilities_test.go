@@ -84,7 +84,7 @@ func TestLongQueueFitsALine(t *testing.T) {
 	if err != nil || len(st.Queue) < 10 || len(st.Queue) > locks.MaxQueue || !st.Held {
 		t.Fatalf("got %d places, %v", len(st.Queue), err)
 	}
-	if st.PID != 0 || st.TTL != 0 || st.Waiters != 0 || st.Start != "" {
+	if st.PID != 0 || st.TTL != 0 || st.Confirm != 0 || st.Waiters != 0 || st.Start != "" || len(st.Advertise) > locks.MaxAdvertise {
 		t.Errorf("invalid data was passed on: %+v", st.Status)
 	}
 	if len(st.Details) == 0 || len(st.Details) > locks.MaxDetails || len(st.Details[0]) > 256 {

@@ -168,7 +168,8 @@ func (f *fake) Inspect(ctx context.Context) (locks.State, error) {
 	if n, _ := strconv.Atoi(f.q.Get("queue")); n > 0 {
 		place := locks.Place{Holder: strings.Repeat("\x01", 5000), RunID: strings.Repeat("\xff", 5000), Since: time.Unix(1<<60, 0), Priority: -5000}
 		st.Holder, st.Host, st.Queue = place.Holder, place.Holder, slices.Repeat([]locks.Place{place}, n)
-		st.PID, st.TTL, st.Waiters, st.Start = -1, -1, -1, "sideways"
+		st.PID, st.TTL, st.Confirm, st.Waiters, st.Start = -1, -1, -1, -1, "sideways"
+		st.Advertise = strings.Repeat("\x01", maxLine)
 		st.Details = slices.Repeat([]string{place.Holder}, n)
 	}
 	return st, f.do(ctx, "inspect")

@@ -24,8 +24,9 @@ func sane(s locks.Status) bool {
 // fitStatus makes a status fit into a line, and into JSON, which allows no year after 9999.
 func fitStatus(s locks.Status) locks.Status {
 	s.Holder, s.Host, s.RunID = locks.Cut(s.Holder, maxText), locks.Cut(s.Host, maxText), locks.Cut(s.RunID, maxText)
+	s.Advertise = locks.Cut(s.Advertise, locks.MaxAdvertise)
 	s.Since = fitTime(s.Since)
-	s.PID, s.TTL, s.Waiters = max(s.PID, 0), max(s.TTL, 0), max(s.Waiters, 0)
+	s.PID, s.TTL, s.Confirm, s.Waiters = max(s.PID, 0), max(s.TTL, 0), max(s.Confirm, 0), max(s.Waiters, 0)
 	s.Start = fitStart(s.Start)
 	return s
 }
