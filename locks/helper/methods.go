@@ -137,14 +137,7 @@ func takeRecord(_ *pending, r *result) error {
 
 func serveRecord(ctx context.Context, b locks.Recorder, c *call) error {
 	text, err := b.Record(ctx)
-	if err == nil && text != nil {
-		err = locks.CheckText(text)
-		record := string(text)
-		c.result.Record = &record
-	}
-	if errors.Is(err, locks.ErrUsage) {
-		return errors.New("the stored record is not valid text")
-	}
+	c.result.Record = fitRecord(text)
 	return err
 }
 

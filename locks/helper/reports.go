@@ -209,13 +209,17 @@ func (s *server) fitPage(page []locks.Listed) []listed {
 	return fit
 }
 
-// fitRecord makes valid text of whatever is stored as the record, which must not keep the
-// other locks from being listed.
+// fitRecord makes valid text of whatever is stored as the record, which must keep nobody from
+// seeing this lock, or others. If it was not valid, a last "?" keeps it from being JSON: the core
+// must not take what another program has written for a record of its own.
 func fitRecord(record []byte) *string {
 	if record == nil {
 		return nil
 	}
-	text := strings.ToValidUTF8(string(record[:min(len(record), locks.MaxRecord)]), "?")
+	text := string(record)
+	if locks.CheckText(record) != nil {
+		text = strings.ToValidUTF8(text[:min(len(text), locks.MaxRecord-1)], "?") + "?"
+	}
 	return &text
 }
 
