@@ -129,7 +129,7 @@
 //     product and user, and two lists of at most 32 elements: servers, each with address,
 //     error, class, version, role, rtt_ns, time, ours, tls and expires; and findings, each
 //     with check, level, text and fix. [locks.Servers] explains them. A level is ok,
-//     warning or error; a class is denied, unavailable or absent.
+//     warning or error; a class is denied or unavailable, or left out.
 //   - "forget": forget deletes everything that is kept of a lock whose name is never used
 //     again, if nobody holds it or waits for it. Otherwise it deletes nothing, and the
 //     error is held.
