@@ -3,6 +3,7 @@ package examples
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os/exec"
@@ -100,17 +101,20 @@ func TestLease(t *testing.T) {
 	first := p.run(t, 2, c)
 	eventually(t, "the first pod works", func() bool { return log() == "worker-2\n" })
 	second := p.run(t, 3, c)
-	answers := func(n int, path string) int {
+	get := func(n int, path string) (status int, text string) {
 		resp, err := http.Get("http://" + net.JoinHostPort(fmt.Sprint("127.0.0.", n), port) + path)
 		if err != nil {
-			return 0
+			return 0, ""
 		}
 		defer resp.Body.Close()
-		return resp.StatusCode
+		body, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode, string(body)
 	}
+	answers := func(n int, path string) int { status, _ := get(n, path); return status }
 	eventually(t, "one pod is ready", func() bool {
 		return answers(2, "/is-leader") == http.StatusOK && answers(3, "/is-leader") == http.StatusServiceUnavailable
 	})
+	eventually(t, "the other pod waits", func() bool { _, text := get(3, "/leader"); return strings.Contains(text, `"holder":"worker-2`) })
 	s.Kill()
 	for n := 2; n <= 3; n++ {
 		if got := answers(n, c.LivenessProbe.HTTPGet.Path); got != http.StatusOK {

@@ -53,12 +53,11 @@ func (w *waiter) run(path string) {
 func (w *waiter) park(path string) {
 	parked.mu.Lock()
 	defer parked.mu.Unlock()
-	select {
-	case <-w.locked:
+	if len(w.locked) > 0 {
 		_ = w.file.Close() // gives the lock back
-	default:
-		w.parked, parked.at[path] = true, append(parked.at[path], w)
+		return
 	}
+	w.parked, parked.at[path] = true, append(parked.at[path], w)
 }
 
 // unpark is called with parked.mu held.
