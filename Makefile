@@ -117,7 +117,7 @@ test-long: packages servers goreleaser ## what takes minutes more: elections, fl
 	LEADERRUN_TEST_LONG=1 $(GO_TEST) -p $(PACKAGES) -timeout 30m -run 'Unfair$$|TestElections$$|TestChanges$$|TestSearch' ./locks/backend/quorum/votes ./locks/backend/consul ./locks/backend/etcd ./locks/backend/zookeeper ./runner/guard
 
 faults: servers ## the fault suite, for FAULTS_MINUTES (15) a cell, FAULTS_AT_ONCE, with FAULTS_SEED; writes faults/RESULTS.md
-	FAULTS_MINUTES=$${FAULTS_MINUTES:-15} FAULTS_RESULTS=RESULTS.md FAULTS_PARTS=$(CURDIR)/bin/faults go test -parallel $${FAULTS_AT_ONCE:-$$(nproc)} -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestFaults$$' ./faults
+	FAULTS_MINUTES=$${FAULTS_MINUTES:-15} FAULTS_RESULTS=RESULTS.md FAULTS_PARTS=$(CURDIR)/faults/parts go test -parallel $${FAULTS_AT_ONCE:-$$(nproc)} -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestFaults$$' ./faults
 
 fault-mutants: servers ## deliberate defects, each of which the fault suite must find; FAULTS_MUTANTS are some
 	FAULTS_MUTANTS=$${FAULTS_MUTANTS:-.} go test -count 1 -tags $(TAGS) -timeout 0 -v -run 'TestMutants$$' ./faults/mutants

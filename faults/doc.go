@@ -19,9 +19,9 @@
 //	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match
 //	make faults FAULTS_JOBS='headless|pooling'      the jobs whose manners match
 //
-// make faults keeps the result of each cell in bin/faults. A run of the same programs and length
-// that was interrupted continues with the cells that are left. Without that directory all are
-// run again. It writes RESULTS.md, unless it selects cells, faults or jobs. Its summary has to
+// make faults keeps the result of each cell in faults/parts. A run of the same programs and length
+// that was interrupted continues with the cells that are left, also on another machine, if the parts
+// are committed until the report is written. Without that directory all are run again. It writes RESULTS.md, unless it selects cells, faults or jobs. Its summary has to
 // be copied into README.md: a test in docs compares them. Without these variables, as in make
 // test, the suite is short, with LEADERRUN_TEST_LONG=1 less so, and it reports only
 // violations. The seed determines the schedule of faults, but not the exact times at which
