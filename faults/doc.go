@@ -21,10 +21,11 @@
 //
 // make faults keeps the result of each cell in faults/parts. A run of the same programs and length
 // that was interrupted continues with the cells that are left, also on another machine, if the parts
-// are committed until the report is written. Without that directory all are run again. It writes RESULTS.md, unless it selects cells, faults or jobs. Its summary has to
-// be copied into README.md: a test in docs compares them. Without these variables, as in make
-// test, the suite is short, with LEADERRUN_TEST_LONG=1 less so, and it reports only
-// violations. The seed determines the schedule of faults, but not the exact times at which
+// are committed until the report is written. Without that directory all are run again.
+//
+// It writes RESULTS.md, unless it selects cells, faults or jobs. Its summary has to be copied into
+// README.md: a test in docs compares them. Without these variables, as in make test, the suite is
+// short, with LEADERRUN_TEST_LONG=1 less so, and it reports only violations. The seed determines the schedule of faults, but not the exact times at which
 // they strike, because machines differ in speed. If a machine lacks something, such as
 // cgroups for a user other than root, the faults that need it are left out, and the report
 // says so. After a violation all records are kept, in FAULTS_KEEP if that is set.

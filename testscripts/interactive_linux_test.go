@@ -475,15 +475,21 @@ func TestTerminalNeighbour(t *testing.T) {
 	s.ends()
 }
 
-// TestTerminalFreeze: STOP cannot be passed on, but fg gives the job its terminal again.
-func TestTerminalFreeze(t *testing.T) {
-	s := bash(t)
+// freezes starts leaderrun with a job that has the terminal, and stops leaderrun alone.
+func (s *shell) freezes() {
+	s.t.Helper()
 	s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; exec sleep 1000'\n")
 	s.expect("ready")
 	s.foreground("pid")
 	s.signalLeaderrun("pid", syscall.SIGSTOP)
 	s.expect("Stopped")
 	s.isBack()
+}
+
+// TestTerminalFreeze: STOP cannot be passed on, but fg gives the job its terminal again.
+func TestTerminalFreeze(t *testing.T) {
+	s := bash(t)
+	s.freezes()
 	s.key("fg\n")
 	s.expect("sleep")
 	s.foreground("pid")
@@ -498,12 +504,7 @@ func TestTerminalFreeze(t *testing.T) {
 func TestTerminalBackgroundEnd(t *testing.T) {
 	s := bash(t)
 	for range 3 { // it is a race
-		s.key("leaderrun -l x -- sh -c 'echo $$ >pid; echo re\"\"ady; exec sleep 1000'\n")
-		s.expect("ready")
-		s.foreground("pid")
-		s.signalLeaderrun("pid", syscall.SIGSTOP)
-		s.expect("Stopped")
-		s.isBack()
+		s.freezes()
 		job := s.pid("pid")
 		s.signal("pid", syscall.SIGKILL)
 		for syscall.Kill(job, 0) == nil { // until the guard has reaped it

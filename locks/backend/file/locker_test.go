@@ -84,17 +84,23 @@ func TestCancelledWinner(t *testing.T) {
 	}
 }
 
+// givesUp has a handle wait, and cancels that.
+func givesUp(t *testing.T, l *Locker) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := waiting(t, ctx, l)
+	cancel()
+	if err := drive.Within(t, drive.Patience, done); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled Acquire: %v", err)
+	}
+}
+
 func TestCancelledWaiterTakesNothing(t *testing.T) {
 	t.Parallel()
 	dir := testDir(t)
 	a, b := open(t, dir), open(t, dir)
 	g := hold(t, a)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := waiting(t, ctx, b)
-	cancel()
-	if err := drive.Within(t, drive.Patience, done); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled Acquire: %v", err)
-	}
+	givesUp(t, b)
 	_ = a.Close() // dies
 	drive.Eventually(t, drive.Patience, "the abandoned waiter closes the file", func() bool { return openFiles(t, a.path) == 0 })
 	next := pass(t, dir)
@@ -209,12 +215,7 @@ func TestWaitsAgain(t *testing.T) {
 	hold(t, a)
 	for range 40 {
 		b := open(t, dir)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := waiting(t, ctx, b)
-		cancel()
-		if err := drive.Within(t, drive.Patience, done); !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled Acquire: %v", err)
-		}
+		givesUp(t, b)
 		_ = b.Close()
 		time.Sleep(10 * time.Millisecond) // what was abandoned at the same time cannot be shared
 	}
@@ -234,16 +235,13 @@ func TestWaitsForAnother(t *testing.T) {
 	dir := testDir(t)
 	a := open(t, dir)
 	hold(t, a)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := waiting(t, ctx, open(t, dir))
-	cancel()
-	_ = drive.Within(t, drive.Patience, done)
+	givesUp(t, open(t, dir))
 	if err := os.Remove(a.path); err != nil {
 		t.Fatal(err)
 	}
 	b := open(t, dir)
 	hold(t, b)
-	done = waiting(t, t.Context(), open(t, dir))
+	done := waiting(t, t.Context(), open(t, dir))
 	drive.Release(t, b)
 	if err := drive.Within(t, drive.Patience, done); err != nil {
 		t.Errorf("the waiter for the new file: %v", err)
