@@ -2,6 +2,7 @@ package faults
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,9 @@ import (
 // A part is the result of one cell. It is kept, so that a run that was interrupted can be continued.
 type part struct {
 	report.Row
-	Commit   string
-	Programs string // their sum
-	Failed   bool   // a run that is continued fails as well
+	Commit, Date, Machine string // of its run
+	Programs              string // their sum
+	Failed                bool   // a run that is continued fails as well
 }
 
 func (s *suite) partFile(p plan) string { return filepath.Join(s.parts, p.name+".json") }
@@ -46,7 +47,7 @@ func (s *suite) keep(t *testing.T, p plan, r report.Row) {
 	if !s.keeps() {
 		return
 	}
-	text, err := json.Marshal(part{r, s.run.Commit, s.programs, t.Failed()})
+	text, err := json.Marshal(part{r, s.run.Commit, s.run.Date, s.run.Machine, s.programs, t.Failed()})
 	if err == nil {
 		err = os.MkdirAll(s.parts, 0o755)
 	}
@@ -65,9 +66,9 @@ func (s *suite) cell(t *testing.T, p plan) {
 		if k.Failed {
 			t.Errorf("it has failed: see its output; without %s it is run again", s.partFile(p))
 		}
-		if k.Commit != s.run.Commit {
+		if k.Commit != s.run.Commit || k.Machine != s.run.Machine {
 			s.mu.Lock()
-			s.others[k.Commit] = true
+			s.others[fmt.Sprintf("%s, on %s, %s", k.Commit, k.Date, k.Machine)] = true
 			s.mu.Unlock()
 		}
 		s.add(k.Row)

@@ -39,7 +39,7 @@ type suite struct {
 
 	mu     sync.Mutex
 	rows   []report.Row
-	others map[string]bool  // other commits, of which some rows are
+	others map[string]bool  // other runs, of which some rows are
 	lacks  map[string]error // what this machine lacks
 }
 
@@ -78,6 +78,9 @@ func TestFaults(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if s.parts != "" && !s.keeps() {
+		t.Logf("no part of %s is used or kept: they are of a commit (here: %s), and of all faults and jobs", s.parts, s.run.Commit)
 	}
 	t.Run("cells", func(t *testing.T) {
 		for _, p := range plans() {

@@ -2,7 +2,10 @@ package conditions
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,6 +20,40 @@ func TestRun(t *testing.T) {
 $`
 	if got := r.String(); !regexp.MustCompile(want).MatchString(got) {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestCommit is not parallel because it changes the directory.
+func TestCommit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		if _, err := git(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(path string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("README.md")
+	write("faults/RESULTS.md")
+	write("faults/parts/etcd.json")
+	clean := regexp.MustCompile(`^[0-9a-f]{12}$`)
+	if got := commit(); !clean.MatchString(got) {
+		t.Errorf("with results: %s", got)
+	}
+	t.Chdir("faults")
+	if got := commit(); !clean.MatchString(got) {
+		t.Errorf("in another directory: %s", got)
+	}
+	write("../main.go")
+	if got := commit(); !strings.HasSuffix(got, " with uncommitted changes") {
+		t.Errorf("with a new source: %s", got)
 	}
 }
 

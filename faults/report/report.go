@@ -24,7 +24,7 @@ type Header struct {
 	Run      conditions.Run
 	Took     time.Duration // each history; printed in minutes
 	TTL      time.Duration
-	Others   map[string]bool  // commits of the same programs, of which some rows are
+	Others   map[string]bool  // commit, date and machine of other runs of the same programs, of which some rows are
 	Backends []*backend.Info  // those that leaderrun knows
 	Lacks    map[string]error // faults for which the machine lacks something, and what that is
 	Excluded string           // what is excluded and why, in Markdown; may be empty
@@ -67,8 +67,8 @@ Written by %s; what is counted, and how, is in the documentation of package faul
 
 %v- Run: %.0f minutes each, leases of %v
 `, "`make faults`", h.Run, h.Took.Minutes(), h.TTL)
-	if len(h.Others) > 0 {
-		fmt.Fprintf(w, "- Rows of commits with the same programs: %s\n", strings.Join(slices.Sorted(maps.Keys(h.Others)), ", "))
+	for _, run := range slices.Sorted(maps.Keys(h.Others)) {
+		fmt.Fprintf(w, "- Rows of the same programs at commit %s\n", run)
 	}
 	for _, what := range slices.Sorted(maps.Keys(h.Lacks)) {
 		fmt.Fprintf(w, "- Not tested here: %s: %s\n", what, strings.Join(strings.Fields(h.Lacks[what].Error()), " "))

@@ -26,7 +26,7 @@ func millis(all ...int) (d []time.Duration) {
 // made returns fictional results; those of etcd are in two parts.
 func made() (Header, []Row) {
 	run := conditions.Run{Commit: "0123456789ab", Date: "2026-02-03", Machine: "a processor, 2 cores, 4 GiB; Linux 6.1.0; go1.26.8", Before: "0.10 0.20 0.30", After: "9.00 8.00 7.00"}
-	h := Header{Run: run, Took: 61*time.Minute + 20*time.Second, TTL: 5 * time.Second, Others: map[string]bool{"fedcba987654": true},
+	h := Header{Run: run, Took: 61*time.Minute + 20*time.Second, TTL: 5 * time.Second, Others: map[string]bool{"fedcba987654, on 2026-02-02, a processor, 4 cores": true},
 		Backends: []*backend.Info{{Scheme: "etcd", Folder: "etcd"}, {Scheme: "file", Folder: "file"}, {Scheme: "gossip", Folder: "gossip", ExcludesNobody: true}, {Scheme: "mysql", Folder: "mysql"}, {Scheme: "zk", Folder: "zookeeper"}},
 		Lacks:    map[string]error{"limit of tasks": errors.New("open cgroup.procs:\npermission denied"), "disk": errors.New("mount: operation not permitted")},
 		Excluded: "- A frozen machine: nobody can kill what does not run. This is what tokens are for.\n"}
