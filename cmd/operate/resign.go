@@ -143,6 +143,10 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 	case before.NoResign:
 		return "", fmt.Errorf("%w: %s was started with --no-resign", locks.ErrDenied, holder(before.Status))
 	}
+	last, err := r.farewell(ctx, before.Status)
+	if err != nil {
+		return "", err
+	}
 	err = r.Request(ctx, func(ctx context.Context) error {
 		return r.Handle.(locks.Asker).Ask(ctx, before.Token, runner.Request{By: r.opt.ID, Reason: r.demand.reason}.Encode())
 	})
@@ -168,10 +172,17 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 			if err := heard.Verdict(errSilent); down && !errors.Is(err, locks.ErrHeld) {
 				return "", err
 			}
+			if left := last.left(); left > 0 {
+				return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has lost the lock, and its job may run for up to %v more", holder(before.Status), (left + time.Second).Truncate(time.Second))}
+			}
 			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), wait)}
 		case <-time.After(resignLook):
 		}
 		now, err := r.inspect(ctx)
+		gone := err == nil && (!now.Held || now.Token != before.Token)
+		if gone {
+			gone, err = last.over(ctx, r)
+		}
 		switch {
 		case err != nil && ctx.Err() != nil, errors.Is(err, locks.ErrUnavailable): // the backend may recover
 			down = true
@@ -179,12 +190,12 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 			continue
 		case err != nil:
 			return "", err
-		case !now.Held:
-			return fmt.Sprintf("%s resigned; lock %q is free", holder(before.Status), r.opt.Lock), nil
+		case gone && !now.Held:
+			return fmt.Sprintf("%s %v; lock %q is free", holder(before.Status), &last, r.opt.Lock), nil
 		case now.Over():
 			return nobody(r.opt.Lock, now.Status), nil
-		case now.Token != before.Token:
-			return fmt.Sprintf("%s resigned; lock %q is held by %s", holder(before.Status), r.opt.Lock, holder(now.Status)), nil
+		case gone:
+			return fmt.Sprintf("%s %v; lock %q is held by %s", holder(before.Status), &last, r.opt.Lock, holder(now.Status)), nil
 		}
 		down = false
 		heard.Held(now.Status)
@@ -209,20 +220,29 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 const slack = 30 * time.Second
 
 // stopping returns what the holder says about its stop, or nil if it has said nothing.
-func (r *resignation) stopping(ctx context.Context, now locks.Status) (s *ledger.Stopping) {
-	if !r.Can(ctx, locks.CanRecord) {
+func (r *resignation) stopping(ctx context.Context, now locks.Status) *ledger.Stopping {
+	record, err := r.record(ctx)
+	if record == nil || err != nil { // whoever may not read it is not told
 		return nil
 	}
-	_ = r.Request(ctx, func(ctx context.Context) error { // whoever may not read it is not told
+	return view.StoppingOf(record, now)
+}
+
+// record returns the lock's record, or nil if there is none that we may and can read.
+func (r *resignation) record(ctx context.Context) (record *ledger.Record, err error) {
+	if !r.Can(ctx, locks.CanRecord) {
+		return nil, nil
+	}
+	err = r.Request(ctx, func(ctx context.Context) error {
 		text, err := r.Handle.(locks.Recorder).Record(ctx)
 		if err != nil {
 			return err
 		}
-		record, err := ledger.Read(text)
-		if err == nil {
-			s = view.StoppingOf(record, now)
-		}
+		record, err = ledger.Read(text)
 		return err
 	})
-	return s
+	if errors.Is(err, locks.ErrUnavailable) {
+		return nil, err
+	}
+	return record, nil
 }

@@ -15,8 +15,9 @@ const turnPatience = 5 * time.Second
 const tellAfter = 5 * time.Second
 
 // Admit waits until there is room for n more tasks, and then reserves those of a core. It returns an
-// [ErrOut] if there is none within the wait, or cannot be. Each time that there is none, it calls waiting, and
-// returns its error, if it has one; long says that this takes long. It starts no thread before there is room, so it must be called early.
+// [ErrOut] if there is none within the wait, or cannot be. Each time that there is none, it calls
+// waiting, and returns its error, if it has one; long says that this takes long. It starts no thread
+// before there is room, so it must be called early.
 //
 // Where a limit is near, leaderruns that share it take turns, from when they look until all
 // processes that they need have their threads, when the caller calls done. Otherwise all runs
