@@ -6,13 +6,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
 
 	"github.com/leaderrun/leaderrun/locks/backend/azblob/azblobtest"
+	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
-// azblobStore is an emulator. It grants no lease below 15 s, whatever runs ask for.
+// azblobStore is an emulator.
 func azblobStore(t *testing.T, p plan) *store {
 	s := azblobtest.Start(t)
 	all := &store{
-		servers: []string{s.Addr()}, http: true, named: true,
+		servers: []string{s.Addr()}, http: true, named: true, least: known.Azblob.MinTTL,
 		env: func(addrs []string) []string {
 			return []string{"LEADERRUN_BACKEND=" + azblobtest.URL(addrs[0], "faults").String(), "AZURE_STORAGE_KEY=" + azblobtest.Key}
 		},

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/leaderrun/leaderrun/faults/report"
-	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // A part is the result of one cell. It is kept, so that a run that was interrupted can be continued.
@@ -74,7 +73,7 @@ func (s *suite) cell(t *testing.T, p plan) {
 		s.add(k.Row)
 		return
 	}
-	share := trial.Share()
+	share := contention.share()
 	v := runCell(t, p, s)
 	r := s.row(p, v)
 	r.Pressure = share()

@@ -11,6 +11,7 @@ import (
 // starve leaves a host less than it uses: leaderrun, its helper and a job that records
 // that it is alive need some 4 % of a CPU.
 func starve(n *nemesis, m *machine) bool {
+	defer contention.hold()()
 	n.must(m.Starve(1 + n.rand.IntN(3)))
 	n.pass()
 	n.must(m.Feed())

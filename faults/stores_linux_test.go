@@ -111,6 +111,7 @@ type store struct {
 	named   bool                          // a run may name the first server by a name that has several addresses
 	own     bool                          // each host names only one server, which is its own
 	members bool                          // the hosts are the servers, of each other
+	least   time.Duration                 // the shortest lease that it grants; 0: any
 	begin   func(*cell)                   // starts what runs on the hosts themselves; may be nil
 }
 

@@ -39,7 +39,7 @@ type Row struct {
 	Figures oracle.Figures
 	Wrong   int // violations
 	// Took is for how long there were faults, and Seed that of their schedule. Pressure is the part
-	// of that time in which a process waited for a processor.
+	// of that time in which a process waited for a processor, while no fault held any back.
 	Took     time.Duration
 	Seed     uint64
 	Pressure float64

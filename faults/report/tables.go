@@ -43,7 +43,7 @@ and the register refuses what it writes after the next term's first write. A han
 a job that ended by itself, without any fault meanwhile; a takeover follows a term that ended
 otherwise, or whose host or server was at fault. Both count from the end of the server's and the
 network's faults, if these had ended by then. The last column is the part of the time in which
-any process of the machine waited for a processor, also if a fault allowed it only a little of one.
+any process of the machine waited for a processor while no fault held one back.
 `)
 }
 

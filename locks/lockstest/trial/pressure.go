@@ -15,10 +15,6 @@ const pressureFiles = "/proc/pressure/"
 // processor.
 func Waited() (total time.Duration, known bool) { return pressure("cpu") }
 
-// Share returns a function that returns for what share of the time since then any process waited
-// for a processor.
-func Share() func() float64 { return shares([]func() (time.Duration, bool){Waited}) }
-
 // waitedForDisk is like Waited for disks and other input and output.
 func waitedForDisk() (total time.Duration, known bool) { return pressure("io") }
 
