@@ -83,6 +83,7 @@ const exhausted = "descriptors exhausted"
 // A frozen leaderrun cannot answer its job either.
 const (
 	frozen     = "leaderrun frozen"
+	jobFrozen  = "job frozen" // and with it whoever learns of renewals; its children run on
 	frozenBoth = "leaderrun and helper frozen"
 )
 
@@ -187,7 +188,7 @@ type victim func(host.Run) host.Process
 func processFaults(helped bool) []fault {
 	all := []fault{
 		kill("leaderrun killed", leaderrun), kill("guard killed", guard), kill("job killed", job),
-		freeze(frozen, leaderrun), freeze("guard frozen", guard), freeze("job frozen", job),
+		freeze(frozen, leaderrun), freeze("guard frozen", guard), freeze(jobFrozen, job),
 		{"leaderrun and guard killed", func(n *nemesis, m *machine) bool {
 			run, ok := m.look(leaderrun, guard)
 			if !ok {

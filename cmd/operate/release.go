@@ -112,12 +112,16 @@ func (p *operator) notBroken(ctx context.Context, v *visit, before locks.State, 
 	switch {
 	case err != nil:
 		return err
-	case now.Held && !now.Over():
+	case now.Held && !now.Over() && (now.Left >= 0 || now.Token != before.Token):
 		// The message has the tokens because both holders may have the same name.
 		return &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("lock %q: the term of %s with token %d has already ended; %s holds the lock now with token %d, and keeps it",
 			v.opt.Lock, holder(before.Status), before.Token, holder(now.Status), now.Token)}
 	}
-	return v.say(fmt.Sprintf("%s no longer holds lock %q: it is free", holder(before.Status), v.opt.Lock))
+	state := "it is free"
+	if now.Held {
+		state = view.Ended(now.Status)
+	}
+	return v.say(fmt.Sprintf("%s no longer holds lock %q: %s", holder(before.Status), v.opt.Lock, state))
 }
 
 // nobody says that nobody holds a lock.

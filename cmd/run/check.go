@@ -1,13 +1,11 @@
 package run
 
 import (
-	"net/url"
 	"slices"
 
 	"github.com/leaderrun/leaderrun/cmd/options"
 	"github.com/leaderrun/leaderrun/cmd/output"
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/known"
 )
 
 // check returns an error if options make no sense together. The table of options limits
@@ -39,17 +37,4 @@ func (s *session) check(r *options.Invocation) error {
 		return output.WithHint(locks.Usagef("--health-interval and the like need a health check"), "add --health WHAT")
 	}
 	return nil
-}
-
-// checkBackend returns an error if a lease on the backend cannot be as the options want it.
-func (s *session) checkBackend(backend *url.URL) error {
-	info := known.Find(backend.Scheme)
-	if err := s.opt.CheckTTL(info); err != nil {
-		return err
-	}
-	if info == nil || info.FastTTL == 0 || s.opt.TTL.D <= info.FastTTL || s.opt.Takeover.Value == "strict" {
-		return nil
-	}
-	return output.WithHint(locks.Usagef("--ttl %v on %s needs --takeover strict: if the server ends a lease early, it keeps others out for at most %v", s.opt.TTL.D, info.Scheme, info.FastTTL),
-		"add --takeover strict in all runs, or use --ttl "+info.FastTTL.String())
 }

@@ -126,7 +126,7 @@ func (s *session) run(r *options.Invocation) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkBackend(backend); err != nil {
+	if err := s.opt.CheckTTL(known.Find(backend.Scheme)); err != nil {
 		return err
 	}
 	command := proc.Command{Args: args, Env: os.Environ()}

@@ -24,13 +24,18 @@ func (s Style) Detail(w io.Writer, all []Lock, where string) error {
 // Ended says when the lease of a holder ended that has not released the lock, and whether that is
 // certain.
 func Ended(s locks.Status) string {
+	what := "its lease has ended" // it may not be known since when
 	switch {
-	case s.Over() && s.Left > -time.Second: // it may not be known since when
-		return "its lease has ended; nobody holds it"
+	case s.Left > -time.Second:
 	case s.Over():
-		return "its lease ended " + age(-s.Left) + " ago; nobody holds it"
+		what = "its lease ended " + age(-s.Left) + " ago"
+	default:
+		what = "by the server's clock its lease ended " + age(-s.Left) + " ago"
 	}
-	return "by the server's clock its lease ended " + age(-s.Left) + " ago; not yet confirmed"
+	if s.Over() {
+		return what + "; nobody holds it"
+	}
+	return what + "; not yet confirmed"
 }
 
 func (s Style) detail(b *strings.Builder, l *Lock) {
@@ -104,7 +109,7 @@ func (s Style) lease(l *Lock) string {
 	switch {
 	case l.Left == 0:
 		return span(l.TTL)
-	case l.Over() && l.Left > -time.Second:
+	case -time.Second < l.Left && l.Left < 0:
 		return span(l.TTL) + ", ended"
 	case l.Left < 0:
 		return span(l.TTL) + ", ended " + age(-l.Left) + " ago"

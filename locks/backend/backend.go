@@ -62,9 +62,6 @@ type Info struct {
 	NoLease bool
 	// MinTTL is the shortest lease that the service grants, unless it is set up otherwise.
 	MinTTL time.Duration
-	// FastTTL is the longest lease with which a run may do without --takeover strict. 0 means
-	// any.
-	FastTTL time.Duration
 }
 
 // A Param is a parameter of a URL.

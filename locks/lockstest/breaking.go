@@ -107,7 +107,9 @@ func breakEndsTheTerm(e *env) {
 	w.breaks(a.grant.Token)
 	a.losesTheLock()
 	if e.can(locks.CanInspect) {
-		w.sees(nil)
+		if st := w.state(); !e.c.Delayed || st.Left >= 0 || st.Confirm <= 0 { // else it says who may still run
+			w.sees(nil)
+		}
 	}
 	if e.can(locks.CanRecord) {
 		a.cannotWrite("the former holder", "kept")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
-	"github.com/leaderrun/leaderrun/locks/backend/known"
 	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
 	"github.com/leaderrun/leaderrun/locks/recipe/queue"
@@ -23,7 +22,7 @@ func (e *entry) Enter(ctx context.Context, try bool) (v queue.View, err error) {
 	defer stop()
 	if try {
 		err = e.lock.retry(ctx, e.look)
-		if err != nil || e.seen.held() {
+		if err != nil || !e.open() {
 			return e.view(), err
 		}
 		e.fresh = true
@@ -44,7 +43,7 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 		Name, TTL, LockDelay, Behavior string
 		NodeChecks                     []string
 	}{
-		Name: "leaderrun " + e.lock.o.Name, TTL: ttl.String(), Behavior: "delete",
+		Name: "leaderrun " + e.lock.o.Name, TTL: ttl.String(), Behavior: "release", // see lapse
 		LockDelay:  min(ttl, maxLockDelay).String(),
 		NodeChecks: []string{}, // its default ends the session as soon as others cannot reach the agent
 	}
@@ -64,10 +63,8 @@ func (e *entry) begin(ctx context.Context, ttl time.Duration) error {
 	return nil
 }
 
-// maxLockDelay is the longest that Consul grants. When a session ends early, the delay keeps
-// everybody out for as long as its holder may trust the lease: a holder whose agent is dead
-// does not learn of the end. With a longer lease, the core demands a strict takeover.
-var maxLockDelay = known.Consul.FastTTL
+// maxLockDelay is the longest that Consul grants.
+const maxLockDelay = time.Minute
 
 // tooShort is how a server says what its session_ttl_min is.
 var tooShort = regexp.MustCompile(`Invalid Session TTL .* must be between \[([0-9a-z.]+)=`)
@@ -93,7 +90,7 @@ func (e *entry) join(ctx context.Context) (queue.View, error) {
 	session, _ := e.ours()
 	for {
 		err := e.look(ctx)
-		if err == nil && !e.seen.held() {
+		if err == nil && e.open() {
 			e.seen, err = e.acquire(ctx, session)
 		}
 		e.delayed = errors.Is(err, errDelayed)
@@ -124,8 +121,10 @@ func (e *entry) look(ctx context.Context) (err error) {
 	return err
 }
 
-// foreign returns an error if somebody else uses the key for something. Keys of ours are never
-// without a session, unless somebody has unlocked one by hand; those of `consul lock` are.
+// open reports whether the key can be locked.
+func (e *entry) open() bool { return !e.seen.held() && e.lock.left(e.lock.o.Name, e.seen) == 0 }
+
+// foreign returns an error if somebody else uses the key for something.
 func (l *lock) foreign(p *pair) error {
 	switch s := l.client.settings; {
 	case p == nil, p.held(), p.Flags == s.flags():
@@ -142,8 +141,14 @@ func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
 	e.mu.Lock()
 	e.tried = true
 	e.mu.Unlock()
-	lock := op{Verb: "lock", Key: e.lock.key, Value: queue.NewLabel(e.lock.o), Flags: e.lock.client.settings.flags(), Session: session}
-	all, err := e.lock.client.transact(ctx, as(e.seen, e.lock.key), lock)
+	o := e.lock.o
+	o.TTL = e.campaign.TTL() // as granted
+	ops := []op{as(e.seen, e.lock.key)}
+	if e.seen != nil { // a key that is new has its first index as its token
+		ops = append(ops, op{Verb: "delete", Key: e.lock.key})
+	}
+	ops = append(ops, op{Verb: "lock", Key: e.lock.key, Value: queue.NewLabel(o), Flags: e.lock.client.settings.flags(), Session: session})
+	all, err := e.lock.client.transact(ctx, ops...)
 	refusal, refused := errors.AsType[*conflict](err)
 	switch {
 	case err == nil && len(all) == 0:
@@ -177,19 +182,11 @@ func (e *entry) view() (v queue.View) {
 		v.Head = &queue.Head{Label: []byte(`{"holder": "nobody; a lock delay"}`)}
 		return v
 	}
-	v.Line = line(e.seen)
+	v.Line = e.lock.line(e.lock.o.Name, e.seen)
 	if _, v.Token = e.ours(); v.Token != 0 {
 		v.Leads = true
 	}
 	return v
-}
-
-// line returns who has locked the key.
-func line(p *pair) queue.Line {
-	if !p.held() {
-		return queue.Line{}
-	}
-	return queue.Line{Head: &queue.Head{Token: p.ModifyIndex, Label: p.Value}}
 }
 
 // Await implements [queue.Entry]. The server does not report the end of a lock delay.
@@ -200,7 +197,11 @@ func (e *entry) Await(ctx context.Context) error {
 		return nil
 	}
 	for {
-		p, index, err := e.lock.client.block(ctx, e.lock.key, e.index, e.lock.wait())
+		wait, left := e.lock.wait(), e.lock.left(e.lock.o.Name, e.seen)
+		if left > 0 {
+			wait = min(wait, max(left, time.Millisecond))
+		}
+		p, index, err := e.lock.client.block(ctx, e.lock.key, e.index, wait)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -208,8 +209,8 @@ func (e *entry) Await(ctx context.Context) error {
 			return err
 		}
 		changed := !p.same(e.seen)
-		e.seen, e.index, e.fresh = p, index, changed
-		if changed {
+		e.seen, e.index, e.fresh = p, index, true
+		if changed || left > 0 && e.open() {
 			return nil
 		}
 		e.campaign.StillWaits()

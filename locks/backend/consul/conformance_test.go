@@ -27,7 +27,9 @@ func TestSlots(t *testing.T) {
 }
 
 func TestConformanceLikeConsulLock(t *testing.T) {
-	lockstest.RunAgain(t, newStore(t, "compat=consul-lock").config(consul.Open))
+	c := newStore(t, "compat=consul-lock").config(consul.Open)
+	c.MaxTTL = time.Minute
+	lockstest.RunAgain(t, c)
 }
 
 // A store is one server for all tests of a suite. Each test has its own prefix and proxies.
@@ -52,7 +54,7 @@ func (s *store) config(open locks.Opener) lockstest.Config {
 		Twin: func(t testing.TB, u *url.URL) *url.URL { return at(t, u.Path) },
 		// The suite may take almost this long to see which of two waiters has won. The server
 		// ends a lease after twice the ttl, and grants another after the lock delay.
-		TTL: 3 * time.Second, Late: 8 * time.Second, Delayed: true, Places: true, NoSlots: s.query != "", HTTP: true,
+		TTL: 3 * time.Second, Late: 8 * time.Second, Delayed: true, Observed: true, Places: true, NoSlots: s.query != "", HTTP: true,
 		Cut: func(_ testing.TB, u *url.URL, how lockstest.Cut) (heal func()) { return s.proxies.Cut(u.Host, how) },
 		Evict: func(_ testing.TB, u *url.URL, name string) {
 			s.Ask(http.MethodDelete, s.path(u, name), "")

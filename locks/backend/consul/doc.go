@@ -1,9 +1,8 @@
 // Package consul keeps locks in the key/value store of Consul, version 1.14 or later.
 //
 // A lock is one key, PREFIX/NAME. The contender whose session has locked it leads. There is
-// no queue. The value of the key is a label for people, written in the step that locks it.
-// When the session ends, for whatever reason, the server deletes the key in the same step. The
-// key's flags say that it is ours. A key that nobody has locked and that does not have them
+// no queue. The value of the key is a label, mostly for people, written in the step that locks it.
+// The key's flags say that it is ours. A key that nobody has locked and that does not have them
 // is somebody else's: it is refused, and not changed.
 //
 // # URL
@@ -29,14 +28,19 @@
 // nodes cannot reach the agent), and a lock delay as long as the ttl, at most 60 s. The server
 // ends a session that is not renewed after twice its ttl. It ends it earlier if somebody
 // destroys it, or if the agent's node is deregistered, as when the agent leaves, or after
-// `consul force-leave`. Then the holder learns of it at once, unless its agent is dead; so
-// nobody gets the key until the lock delay is over. With a ttl above 60 s the delay is too
-// short, and the core demands a strict takeover.
+// `consul force-leave`. Then the holder learns of it at once, unless its agent is dead.
 //
-// The delay begins when a session ends that has the key. A release deletes the key first, in a
-// transaction which checks that our session has it, and is not followed by a delay. Nor is
-// the end of a waiter's session. The servers keep delays in memory: one that has been restored
-// from a snapshot since knows of none, and one that reads its log again begins them anew.
+// So when a session ends that has the key, the key stays, without a session but with the label of
+// its holder. Whoever finds it so gets it only after having seen it unchanged for as long as that
+// holder may trust its lease, which the label says. A release deletes the key instead, in a
+// transaction which checks that our session has it, and nobody waits after that.
+//
+// The lock delay, in which the server gives the key to nobody, would not be enough. It is at most
+// 60 s. The servers keep delays in memory: one that has been restored from a snapshot since knows of
+// none. And the timer of a delay ends any later one of the same key (SetExpiration in
+// agent/consul/state/delay_ce.go, Consul 1.21): a server that reads its log again begins all delays
+// anew, and forgets a delay that begins while these last. It protects us only from `consul lock`,
+// which does not read our label.
 //
 // Only Renew extends a session. A server that has just become the leader, and has not yet
 // read all of its log, answers that there is no such session; so a consistent read must
@@ -65,14 +69,16 @@
 // "/" in NAME is written =2F, and so on: Consul 1.21.5 refuses some characters in keys.
 //
 // To break a lock is to write its key as it is, if it has the index which is the token, and
-// to end its session, so that the lock delay protects its holder. To forget
+// to end its session; the key then stays, which protects its holder. To forget
 // one is to delete record and request in a transaction which checks that the key is free.
 //
 // # Fencing token
 //
 // The token is the ModifyIndex that the key got when it was locked: the index of the
 // servers' log, which rises with every write of the datacenter. Nothing
-// has to be kept for it, and its holder never writes the key again.
+// has to be kept for it, and its holder never writes the key again. Whoever takes a key that exists
+// deletes it in the same step, so that its CreateIndex is the token as well, also once its session has
+// ended.
 //
 // # Permissions
 //

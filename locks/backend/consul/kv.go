@@ -15,6 +15,7 @@ type pair struct {
 	Value       []byte
 	Flags       uint64
 	Session     string // which has it locked; "": none
+	CreateIndex uint64
 	ModifyIndex uint64
 }
 

@@ -23,7 +23,7 @@ func (l *lock) List(ctx context.Context, cursor string) (page []locks.Listed, ne
 			names = names[:locks.MaxList]
 			next = names[len(names)-1]
 		}
-		page, err = l.client.look(ctx, names)
+		page, err = l.look(ctx, names)
 		return err
 	})
 	return page, next, err
@@ -43,7 +43,8 @@ func (s *settings) names(keys []string, cursor string) (names []string) {
 
 // look reports the locks with these names, except those that nobody holds and that have no
 // record.
-func (c *client) look(ctx context.Context, names []string) (listed []locks.Listed, err error) {
+func (l *lock) look(ctx context.Context, names []string) (listed []locks.Listed, err error) {
+	c := l.client
 	var ops []op
 	for _, name := range names {
 		ops = append(ops, op{Verb: "get-or-empty", Key: c.settings.key(name)}, op{Verb: "get-or-empty", Key: c.settings.under(name) + recordSuffix})
@@ -53,11 +54,11 @@ func (c *client) look(ctx context.Context, names []string) (listed []locks.Liste
 	}
 	all, err := c.transactUpTo(ctx, maxLook, ops)
 	if half := len(names) / 2; errors.Is(err, errTooLong) && half > 0 { // somebody has written long values
-		listed, err := c.look(ctx, names[:half])
+		listed, err := l.look(ctx, names[:half])
 		if err != nil {
 			return nil, err
 		}
-		rest, err := c.look(ctx, names[half:])
+		rest, err := l.look(ctx, names[half:])
 		return append(listed, rest...), err
 	}
 	if err != nil {
@@ -68,7 +69,7 @@ func (c *client) look(ctx context.Context, names []string) (listed []locks.Liste
 		for _, p := range all { // without those that we may not read
 			switch {
 			case p.Key == c.settings.key(name):
-				one.Status = line(p).Status()
+				one.Status = l.line(name, p).Status()
 			case p.Key == c.settings.under(name)+recordSuffix && p.ModifyIndex != 0:
 				one.Record = queue.Clip(p.text())
 			}

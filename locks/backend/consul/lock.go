@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
@@ -21,6 +22,9 @@ type lock struct {
 	o      locks.Options
 	key    string // of the lock
 	log    *slog.Logger
+
+	mu     sync.Mutex
+	lapses map[string]lapse // by the lock's name
 }
 
 // Open makes a handle on one lock, by the recipe of package queue. It implements
@@ -33,12 +37,15 @@ func Open(_ context.Context, u *url.URL, o locks.Options) (locks.Lock, error) {
 	if _, number := locks.CutSlot(o.Name); s.compat && number >= 0 {
 		return nil, locks.Usagef("--slots: with compat=consul-lock there are no slots, because `consul lock -n` would not see who has one")
 	}
+	if s.compat && o.TTL > maxLockDelay {
+		return nil, locks.Usagef("--ttl: with compat=consul-lock at most %v, because only a lock delay, which is no longer, keeps `consul lock` out if a session ends early", maxLockDelay)
+	}
 	backend := "consul://" + s.addr + "/" + s.prefix
 	log := handle.Logger(backend, o)
 	if s.tls != nil {
 		s.tls.Log = log
 	}
-	l := &lock{client: newClient(s, o.ConnectTimeout, log), o: o, key: s.key(o.Name), log: log}
+	l := &lock{client: newClient(s, o.ConnectTimeout, log), o: o, key: s.key(o.Name), log: log, lapses: map[string]lapse{}}
 	return queue.New(l, queue.Traits{Backend: backend, Secrets: known.Consul.Secrets(), Unordered: true}, o), nil
 }
 

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/locks/kit/backoff"
 )
 
 // Inspect implements [queue.Store].
 func (l *lock) Inspect(ctx context.Context) (s locks.State, err error) {
 	err = l.retry(ctx, func(ctx context.Context) error {
 		p, err := l.client.read(ctx, l.key)
-		s = locks.State{Status: line(p).Status()}
-		if err == nil && !p.held() && l.delayed(ctx) {
+		s = locks.State{Status: l.line(l.o.Name, p).Status()}
+		if err == nil && !s.Held && l.delayed(ctx) {
 			s.Details = []string{"a lock delay keeps everybody out: its last session ended without a release"}
 		}
 		return err
@@ -99,9 +101,9 @@ func (l *lock) Ask(ctx context.Context, token uint64, request []byte) error {
 	})
 }
 
-// Break implements [queue.Store]. It ends the session of that term, which begins the lock
-// delay: the holder may not learn of it at once. Before that it writes the key as it is, which
-// only one operator can do.
+// Break implements [queue.Store]. It ends the session of that term, and nobody gets the key for
+// the length of its lease: the holder may not learn of it at once. Before that it writes the key as
+// it is, which only one operator can do.
 func (l *lock) Break(ctx context.Context, token uint64) error {
 	session := "" // of that term, once we know it
 	return l.retry(ctx, func(ctx context.Context) error {
@@ -109,6 +111,8 @@ func (l *lock) Break(ctx context.Context, token uint64) error {
 		switch {
 		case err != nil:
 			return err
+		case session != "" && l.lapsed(p) && p.CreateIndex == token:
+			return nil // by an attempt whose answer was lost
 		case !p.held(), p.ModifyIndex != token && p.Session != session:
 			return errOver
 		case p.ModifyIndex == token:
@@ -129,15 +133,27 @@ func (l *lock) Break(ctx context.Context, token uint64) error {
 	})
 }
 
-// Forget implements [queue.Store].
+// Forget implements [queue.Store]. After a lapse it waits until the last holder can no longer trust
+// its lease, provided that there is time for that.
 func (l *lock) Forget(ctx context.Context) error {
+	err := l.forget(ctx)
+	if held, ok := errors.AsType[*locks.HeldError](err); ok && held.Status.Confirm > 0 {
+		if end, limited := ctx.Deadline(); limited && time.Until(end) < held.Status.Confirm || backoff.Sleep(ctx, held.Status.Confirm) != nil {
+			return err
+		}
+		err = l.forget(ctx)
+	}
+	return err
+}
+
+func (l *lock) forget(ctx context.Context) error {
 	return l.retry(ctx, func(ctx context.Context) error {
 		p, err := l.client.read(ctx, l.key)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case p.held():
-			return &locks.HeldError{Status: line(p).Status()}
+		}
+		if s := l.line(l.o.Name, p).Status(); s.Held && !s.Over() {
+			return &locks.HeldError{Status: s}
 		}
 		if err := l.foreign(p); err != nil {
 			return err

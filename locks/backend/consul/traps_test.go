@@ -41,7 +41,7 @@ func TestSession(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.Ask(http.MethodGet, "/v1/session/info/"+keyOf(t, s).Session, "")), &all); err != nil {
 		t.Fatal(err)
 	}
-	if got := all[0]; got.TTL != "1m0s" || got.LockDelay != time.Minute || got.Behavior != "delete" || len(got.NodeChecks)+len(got.Checks)+len(got.ServiceChecks) != 0 {
+	if got := all[0]; got.TTL != "1m0s" || got.LockDelay != time.Minute || got.Behavior != "release" || len(got.NodeChecks)+len(got.Checks)+len(got.ServiceChecks) != 0 {
 		t.Errorf("the session is %+v", got)
 	}
 }
@@ -114,27 +114,52 @@ func TestLossIsNoticed(t *testing.T) {
 // Whatever ends well is followed by no delay.
 func TestEarlyEnd(t *testing.T) {
 	t.Parallel()
-	s := consultest.Start(t, consultest.Options{})
+	for name, before := range map[string]func(t *testing.T, s *consultest.Server) (then func()){
+		"": func(*testing.T, *consultest.Server) func() { return func() {} },
+		// The server begins the delay of an earlier session again as it reads its log, and at the end of
+		// that forgets the delay of the holder's.
+		"the server forgets its lock delay": func(t *testing.T, s *consultest.Server) func() {
+			session := newSession(t, s, `{"LockDelay": "2s", "Behavior": "delete", "NodeChecks": []}`)
+			s.Ask(http.MethodPut, keyPath+"?acquire="+session, "")
+			s.Ask(http.MethodPut, "/v1/session/destroy/"+session, "")
+			return func() { s.Kill(); s.Start(); s.WaitReady() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := consultest.Start(t, consultest.Options{})
+			endsEarly(t, s, before(t, s))
+		})
+	}
+}
+
+// endsEarly ends the session of a holder early, after the function then was called.
+func endsEarly(t *testing.T, s *consultest.Server, then func()) {
 	var dead atomic.Bool
 	o := options("a")
-	o.TTL = trial.Stretch(4 * time.Second)
+	o.TTL = trial.Stretch(8 * time.Second)
 	cut := handle(t, "consul://"+front(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
 		if dead.Load() {
 			<-r.Context().Done()
 		}
 		return dead.Load()
 	}), o)
+	g, err := cut.Acquire(drive.Context(t), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then()
 	trusted := clock.Boot{}.Now()
-	drive.Hold(t, cut)
+	drive.Renew(t, cut)
 	dead.Store(true)
 	s.Ask(http.MethodPut, "/v1/catalog/deregister", fmt.Sprintf(`{"Node": %q}`, s.Node))
 	s.Ask(http.MethodPut, "/v1/catalog/register", fmt.Sprintf(`{"Node": %q, "Address": "127.0.0.1"}`, s.Node))
 	next := handle(t, s.URL(), options("b"))
-	_, err := next.Acquire(drive.Context(t), true)
-	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "nobody; a lock delay" {
+	_, err = next.Acquire(drive.Context(t), true)
+	if held, ok := errors.AsType[*locks.HeldError](err); !ok || held.Status.Holder != "a" || held.Status.Confirm <= 0 {
 		t.Errorf("got %v; want a *HeldError that says why", err)
 	}
-	if got := drive.Inspect(t, next); got.Held || len(got.Details) != 1 || !strings.Contains(got.Details[0], "lock delay") {
+	if got := drive.Inspect(t, next); !got.Held || got.Token != g.Token || got.Left >= 0 || got.Confirm <= 0 || got.Confirm > o.TTL {
 		t.Errorf("inspected %+v", got)
 	}
 	if _, err := next.Acquire(drive.Context(t), false); err != nil {

@@ -22,7 +22,7 @@ var Consul = backend.Info{ //nolint:gosec // names of variables, and no credenti
 	Learns:      "at once",
 	Needs:       "Consul 1.14 or later",
 	Permissions: `with ACLs, write for key_prefix "leaderrun/" and for session_prefix "", or for session of the agent's node only; to take a lock away needs it for the holder's`,
-	Limits:      "ttl at least 10s, above 60s only with --takeover strict; a lease that is not renewed ends after twice the ttl, and a lock delay of the ttl follows",
+	Limits:      "ttl at least 10s; a session that is not renewed ends after twice the ttl, and nobody gets its lock for another ttl",
 	Cost:        "two requests per renewal",
 
 	Port: "8500",
@@ -56,6 +56,5 @@ var Consul = backend.Info{ //nolint:gosec // names of variables, and no credenti
 	Abilities: []locks.Ability{
 		locks.CanInspect, locks.CanRecord, locks.CanAsk, locks.CanList, locks.CanWatch, locks.CanBreak, locks.CanProbe, locks.CanForget,
 	},
-	MinTTL:  10 * time.Second,
-	FastTTL: time.Minute, // Consul's longest lock delay
+	MinTTL: 10 * time.Second,
 }

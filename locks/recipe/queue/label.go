@@ -48,6 +48,9 @@ func (h *Head) status() locks.Status {
 	b := readLabel(h.Label)
 	s := b.Status()
 	s.Token = h.Token
+	if h.Ended {
+		s.Left, s.Confirm = -time.Millisecond, h.Confirm // nobody says since when
+	}
 	if ttl, err := time.ParseDuration(b.TTL); err == nil && ttl > 0 {
 		s.TTL = ttl
 	}

@@ -116,6 +116,10 @@ type Line struct {
 type Head struct {
 	Token uint64
 	Label []byte // as NewLabel made it; or anything, if somebody else wrote it
+	// Ended reports that the server has ended its session, and that nobody has taken its place, for
+	// which Confirm is left: see [locks.Status].
+	Ended   bool
+	Confirm time.Duration
 }
 
 // Status returns what the label of the entry that leads says.
