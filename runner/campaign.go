@@ -90,9 +90,9 @@ func (cp *campaign) wait(ctx context.Context) (*term, error) {
 	}
 }
 
-// longestConfirm is the longest that we watch on, after the wait, if our lease is not longer: see
-// [keepalive.Silence].
-const longestConfirm = time.Minute
+// longestConfirm is the longest that we watch on, after the wait, if our lease is not longer. The
+// former holder's may be: anybody may have written its length.
+const longestConfirm = time.Hour
 
 // unconfirmed returns for how long we must still watch a lock, although the wait is over,
 // because its lease has ended, but only by a clock that may be wrong; 0: not at all. A run that

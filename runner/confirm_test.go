@@ -9,6 +9,7 @@ import (
 	"github.com/leaderrun/leaderrun/locks"
 	"github.com/leaderrun/leaderrun/runner/event"
 	"github.com/leaderrun/leaderrun/runner/proc"
+	"github.com/leaderrun/leaderrun/runner/timing"
 )
 
 // ended is a lock whose lease has ended by a clock that may be wrong. Whoever watches it for
@@ -67,6 +68,17 @@ func TestWatchesOn(t *testing.T) {
 				r.within(r.now(), test.at, test.at)
 			})
 		})
+	}
+}
+
+// A run whose lease is shorter watches on as well, but not for longer than anybody may have written.
+func TestWatchesLongLease(t *testing.T) {
+	t.Parallel()
+	cp := &campaign{r: &run{Options: Options{Timing: timing.Timing{TTL: 15 * time.Second}}}}
+	for confirm, want := range map[time.Duration]time.Duration{10 * time.Minute: 10 * time.Minute, 2 * time.Hour: 0} {
+		if got := cp.unconfirmed(&locks.HeldError{Status: locks.Status{Held: true, Confirm: confirm}}); got != want {
+			t.Errorf("%v: got %v, want %v", confirm, got, want)
+		}
 	}
 }
 

@@ -217,7 +217,7 @@ func (f *forgetting) delete(ctx context.Context, lock string) error {
 }
 
 // longestConfirm bounds how long we watch a lock whose holder seems to be gone.
-const longestConfirm = time.Minute
+const longestConfirm = time.Hour
 
 // isDown reports whether the backend does not respond at all.
 func (f *forgetting) isDown(ctx context.Context) bool {

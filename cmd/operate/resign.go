@@ -166,6 +166,7 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 	defer over.Stop()
 	told := false // that the job is stopping
 	down := false // the last look had no answer
+	seen := before.Status
 	for {
 		select {
 		case <-ctx.Done():
@@ -174,6 +175,9 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 			}
 			if left := last.left(); left > 0 {
 				return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has lost the lock, and its job may run for up to %v more", holder(before.Status), (left + time.Second).Truncate(time.Second))}
+			}
+			if seen.Left < 0 {
+				return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; %s", holder(before.Status), wait, view.Ended(seen))}
 			}
 			return "", &output.Exit{Status: output.ExitHeld, Err: fmt.Errorf("%s has not resigned within %v; it may still do so", holder(before.Status), wait)}
 		case <-time.After(resignLook):
@@ -197,8 +201,8 @@ func (r *resignation) ask(ctx context.Context) (string, error) {
 		case gone:
 			return fmt.Sprintf("%s %v; lock %q is held by %s", holder(before.Status), &last, r.opt.Lock, holder(now.Status)), nil
 		}
-		down = false
-		heard.Held(now.Status)
+		down, seen = false, now.Status
+		heard.Held(seen)
 		if told {
 			continue
 		}

@@ -178,11 +178,15 @@ func as(p *pair, key string) op {
 // view returns what we have seen. While the server gives the key to nobody, somebody else
 // counts as the holder.
 func (e *entry) view() (v queue.View) {
-	if e.delayed {
+	v.Line = e.lock.line(e.lock.o.Name, e.seen)
+	switch {
+	case e.delayed && v.Head == nil:
 		v.Head = &queue.Head{Label: []byte(`{"holder": "nobody; a lock delay"}`)}
 		return v
+	case e.delayed: // by a server that has begun its delay later than our watch
+		v.Head.Confirm = e.lock.wait() / 5
+		return v
 	}
-	v.Line = e.lock.line(e.lock.o.Name, e.seen)
 	if _, v.Token = e.ours(); v.Token != 0 {
 		v.Leads = true
 	}
@@ -196,9 +200,9 @@ func (e *entry) Await(ctx context.Context) error {
 		_ = backoff.Sleep(ctx, e.lock.wait()/5)
 		return nil
 	}
-	for {
-		wait, left := e.lock.wait(), e.lock.left(e.lock.o.Name, e.seen)
-		if left > 0 {
+	for !e.open() {
+		wait := e.lock.wait()
+		if left := e.lock.left(e.lock.o.Name, e.seen); left > 0 {
 			wait = min(wait, max(left, time.Millisecond))
 		}
 		p, index, err := e.lock.client.block(ctx, e.lock.key, e.index, wait)
@@ -208,13 +212,14 @@ func (e *entry) Await(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		changed := !p.same(e.seen)
-		e.seen, e.index, e.fresh = p, index, true
-		if changed || left > 0 && e.open() {
+		e.fresh = !p.same(e.seen)
+		e.seen, e.index = p, index
+		if e.fresh {
 			return nil
 		}
 		e.campaign.StillWaits()
 	}
+	return nil
 }
 
 // Look implements [queue.Entry].

@@ -104,5 +104,6 @@
 // needs up to four.
 //
 // Whoever may write the key can change it while it is locked. The lock is unaffected, but
-// its status then shows another token, and the holder receives no requests.
+// its status then shows another token, and the holder receives no requests. Without our label only
+// the lock delay protects a holder whose session ends, and without our flags the key is then refused.
 package consul

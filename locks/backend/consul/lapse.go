@@ -16,6 +16,9 @@ type lapse struct {
 	seen  clock.Instant // first, by this handle
 }
 
+// maxTTL is the longest ttl of a session that Consul grants.
+const maxTTL = 24 * time.Hour
+
 // lapsed reports whether a key is that of a lapse. A release deletes the key; one that `consul lock`
 // has released does not have our label.
 func (l *lock) lapsed(p *pair) bool {
@@ -37,7 +40,7 @@ func (l *lock) left(name string, p *pair) time.Duration {
 		at = lapse{p.ModifyIndex, now}
 		l.lapses[name] = at
 	}
-	lease := queue.Line{Head: &queue.Head{Label: p.Value}}.Status().TTL
+	lease := min(queue.Line{Head: &queue.Head{Label: p.Value}}.Status().TTL, maxTTL)
 	return max(lease-now.Sub(at.seen), 0)
 }
 

@@ -136,14 +136,16 @@ func (l *lock) Break(ctx context.Context, token uint64) error {
 // Forget implements [queue.Store]. After a lapse it waits until the last holder can no longer trust
 // its lease, provided that there is time for that.
 func (l *lock) Forget(ctx context.Context) error {
-	err := l.forget(ctx)
-	if held, ok := errors.AsType[*locks.HeldError](err); ok && held.Status.Confirm > 0 {
+	for {
+		err := l.forget(ctx)
+		held, ok := errors.AsType[*locks.HeldError](err)
+		if !ok || held.Status.Confirm == 0 {
+			return err
+		}
 		if end, limited := ctx.Deadline(); limited && time.Until(end) < held.Status.Confirm || backoff.Sleep(ctx, held.Status.Confirm) != nil {
 			return err
 		}
-		err = l.forget(ctx)
 	}
-	return err
 }
 
 func (l *lock) forget(ctx context.Context) error {

@@ -180,6 +180,24 @@ func endsEarly(t *testing.T, s *consultest.Server, then func()) {
 	drive.Hold(t, handle(t, s.URL(), options("c")))
 }
 
+// TestLapseEndsUnseen checks that a waiter gets a key after a lapse that ended before it began to watch.
+func TestLapseEndsUnseen(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	o := options("a")
+	o.TTL = time.Second
+	drive.Hold(t, handle(t, s.URL(), o))
+	s.Ask(http.MethodPut, "/v1/session/destroy/"+keyOf(t, s).Session, "")
+	o = options("b")
+	o.Waiting = func(locks.Waiting) { time.Sleep(1500 * time.Millisecond) }
+	ctx, cancel := context.WithCancel(context.Background()) // with a deadline it would look once more before that
+	defer cancel()
+	_, done := campaign(ctx, t, s.URL(), o)
+	if r := drive.Within(t, drive.Patience, done); r.Err != nil {
+		t.Error(r.Err)
+	}
+}
+
 // TestUndoneAcquire checks that a lock whose grant nobody has learned of is given up, and that
 // no delay follows.
 func TestUndoneAcquire(t *testing.T) {

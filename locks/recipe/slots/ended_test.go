@@ -2,6 +2,7 @@ package slots
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,6 +51,21 @@ func TestFirstHolder(t *testing.T) {
 		if got := v.firstHolder().Token; got != want {
 			t.Errorf("%v: got slot %d, want %d", confirm, got, want)
 		}
+	}
+}
+
+// TestAwaitsEnded: of more slots than are awaited, one whose lease may have ended is.
+func TestAwaitsEnded(t *testing.T) {
+	t.Parallel()
+	v := &view{held: map[int]locks.State{}}
+	for number := 1; number <= width+3; number++ {
+		v.held[number] = locks.State{Status: locks.Status{Held: true, Left: time.Duration(number)}}
+	}
+	for _, number := range []int{width + 2, width + 1} {
+		v.held[number] = locks.State{Status: locks.Status{Held: true, Left: -time.Duration(number), Confirm: 1}}
+	}
+	if got, want := v.awaited(), append([]int{width + 1, width + 2}, upTo(width-2)...); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

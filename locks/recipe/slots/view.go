@@ -56,9 +56,13 @@ func (v *view) free() int {
 // numbers returns the numbers of the slots that are held, in order.
 func (v *view) numbers() []int { return slices.Sorted(maps.Keys(v.held)) }
 
-// awaited returns the numbers of those slots that we wait for.
+// awaited returns the numbers of those slots that we wait for. Slots whose leases seem to have ended
+// come first: nobody will release them.
 func (v *view) awaited() []int {
 	all := v.numbers()
+	slices.SortStableFunc(all, func(a, b int) int {
+		return cmp.Compare(max(-1, min(0, v.held[a].Left)), max(-1, min(0, v.held[b].Left)))
+	})
 	return all[:min(len(all), width)]
 }
 
