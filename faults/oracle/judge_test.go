@@ -289,6 +289,8 @@ func TestThaw(t *testing.T) {
 		{"another machine", frozen(4.8), freeze("b", 2.9, 4.5), []string{"overlap: ", "not a history"}, nil},
 		{"frozen later", frozen(4.8), freeze("a", 3.3, 4.5), []string{"overlap: ", "not a history"}, nil},
 		{"another job after it", with(func(m []made) { m[0].again, m[0].ended = [2]float64{4.6, 4.9}, 4.9 }), ice, []string{"overlap: ", "not a history"}, nil},
+		{"a child after it", with(func(m []made) { m[0].last, m[0].child, m[0].ended = 4.6, [2]float64{4.6, 4.9}, 4.9 }), ice, nil, nil},
+		{"a child that stays", with(func(m []made) { m[0].last, m[0].child, m[0].ended = 4.6, [2]float64{4.6, 5.6}, 5.7 }), ice, []string{"token 5 lived 1.1s after its machine was thawed"}, nil},
 		{"a lease that ended meanwhile", three(), freeze("a", 6.5, 7.4), nil, []trace.Entry{outside("a", 7.5)}},
 		{"a lease that ended before", three(), freeze("a", 7.1, 7.4), []string{"outside its lease"}, []trace.Entry{outside("a", 7.5)}},
 		{"a lease that ended on another machine", three(), freeze("b", 6.5, 7.4), []string{"outside its lease"}, []trace.Entry{outside("a", 7.5)}},

@@ -35,14 +35,14 @@ func (v *Verdict) thaw(terms []*term) {
 	}
 }
 
-// cut ends what had begun in a term before a fault with that, and returns for how long it was there
-// when the machine had continued.
+// cut ends what had begun in a term before a fault, and what a job starts that is not yet killed, with
+// that fault, and returns for how long it was there when the machine had continued.
 func (t *term) cut(e trace.Entry) (lived time.Duration) {
 	t.frozen, t.Last = e.Call, math.MinInt64
 	for i := range t.stays {
-		if s := &t.stays[i]; s.First <= e.Call {
+		if s := &t.stays[i]; s.First <= e.Call || s.What == "child" {
 			lived = max(lived, s.Last.Sub(e.Thaw))
-			s.Last = min(s.Last, e.Call)
+			s.First, s.Last = min(s.First, e.Call), min(s.Last, e.Call)
 		}
 		t.Last = max(t.Last, t.stays[i].Last)
 	}
