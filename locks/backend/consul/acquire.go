@@ -91,7 +91,7 @@ func (e *entry) join(ctx context.Context) (queue.View, error) {
 	for {
 		err := e.look(ctx)
 		if err == nil && e.open() {
-			e.seen, err = e.acquire(ctx, session)
+			err = e.acquire(ctx, session)
 		}
 		e.delayed = errors.Is(err, errDelayed)
 		switch {
@@ -136,8 +136,8 @@ func (l *lock) foreign(p *pair) error {
 }
 
 // acquire locks the key, if it is still as we saw it, free. So a request that arrives late, or
-// twice, changes nothing.
-func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
+// twice, changes nothing. If it fails, what we have seen remains.
+func (e *entry) acquire(ctx context.Context, session string) error {
 	e.mu.Lock()
 	e.tried = true
 	e.mu.Unlock()
@@ -152,19 +152,20 @@ func (e *entry) acquire(ctx context.Context, session string) (*pair, error) {
 	refusal, refused := errors.AsType[*conflict](err)
 	switch {
 	case err == nil && len(all) == 0:
-		return nil, &statusError{http.StatusForbidden, "Permission denied: the token may write the key but not read it"}
+		return &statusError{http.StatusForbidden, "Permission denied: the token may write the key but not read it"}
 	case err == nil:
-		return all[len(all)-1], nil
+		e.seen = all[len(all)-1]
+		return nil
 	case !refused:
-		return nil, err
+		return err
 	case first(err), strings.Contains(refusal.What, "lock is already held"):
-		return nil, errQuicker
+		return errQuicker
 	case isDelay(err):
-		return nil, errDelayed
+		return errDelayed
 	case strings.Contains(refusal.What, "invalid session"):
-		return nil, errExpired
+		return errExpired
 	}
-	return nil, err
+	return err
 }
 
 // as is the operation that makes a transaction fail unless the key is as it was seen.
@@ -182,10 +183,8 @@ func (e *entry) view() (v queue.View) {
 	switch {
 	case e.delayed && v.Head == nil:
 		v.Head = &queue.Head{Label: []byte(`{"holder": "nobody; a lock delay"}`)}
-		return v
 	case e.delayed: // by a server that has begun its delay later than our watch
 		v.Head.Confirm = e.lock.wait() / 5
-		return v
 	}
 	if _, v.Token = e.ours(); v.Token != 0 {
 		v.Leads = true

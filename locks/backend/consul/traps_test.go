@@ -198,6 +198,39 @@ func TestLapseEndsUnseen(t *testing.T) {
 	}
 }
 
+// TestDelayAfterLapse checks that a refusal by a lock delay that a server has begun later than our watch
+// ends neither the watch nor what is said of the former holder.
+func TestDelayAfterLapse(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	o := options("a")
+	o.TTL = time.Second
+	drive.Hold(t, handle(t, s.URL(), o))
+	s.Ask(http.MethodPut, "/v1/session/destroy/"+keyOf(t, s).Session, "")
+	var delayed atomic.Bool
+	l := handle(t, "consul://"+front(t, s, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/v1/txn" || !delayed.Load() {
+			return false
+		}
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte(`{"Errors": [{"OpIndex": 2, "What": "failed to lock key \"jobs\" due to lock delay until later"}]}`))
+		return true
+	}), options("b"))
+	tries := func() locks.Status {
+		_, err := l.Acquire(drive.Context(t), true)
+		held, _ := errors.AsType[*locks.HeldError](err)
+		if held == nil || held.Status.Holder != "a" || held.Status.Confirm <= 0 {
+			t.Fatalf("got %v; want that a may still run", err)
+		}
+		return held.Status
+	}
+	time.Sleep(tries().Confirm)
+	delayed.Store(true)
+	tries()
+	delayed.Store(false)
+	drive.Hold(t, l)
+}
+
 // TestUndoneAcquire checks that a lock whose grant nobody has learned of is given up, and that
 // no delay follows.
 func TestUndoneAcquire(t *testing.T) {
