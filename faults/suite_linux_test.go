@@ -25,17 +25,16 @@ import (
 
 // A suite is one run of the fault suite.
 type suite struct {
-	run      conditions.Run
-	length   time.Duration
-	seed     uint64
-	backend  string         // the prefix of the names of cells
-	results  string         // the file to write; "" for none
-	parts    string         // the directory for results of cells; "" for none
-	programs string         // the sum of the programs that are run, if parts are kept
-	records  string         // the directory for the records of violations
-	seeded   bool           // the seed was asked for
-	only     *regexp.Regexp // which faults are used
-	jobs     *regexp.Regexp // which manners of jobs are used
+	run     conditions.Run
+	length  time.Duration
+	seed    uint64
+	backend string         // the prefix of the names of cells
+	results string         // the file to write; "" for none
+	parts   string         // the directory for results of cells; "" for none
+	records string         // the directory for the records of violations
+	seeded  bool           // the seed was asked for
+	only    *regexp.Regexp // which faults are used
+	jobs    *regexp.Regexp // which manners of jobs are used
 
 	mu     sync.Mutex
 	rows   []report.Row
@@ -72,11 +71,7 @@ func TestFaults(t *testing.T) {
 		t.Skip("takes minutes")
 	}
 	s := newSuite(t)
-	err := built.Build(programs.Leaderrun, programs.Subject, programs.Helpers)
-	if err == nil && s.keeps() {
-		s.programs, err = built.Sum()
-	}
-	if err != nil {
+	if err := built.Build(programs.Leaderrun, programs.Subject, programs.Helpers); err != nil {
 		t.Fatal(err)
 	}
 	if s.parts != "" && !s.keeps() {

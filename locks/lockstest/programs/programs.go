@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -117,14 +118,18 @@ func (p *Programs) Dir() string { return p.dir }
 // Path returns the path of a program.
 func (p *Programs) Path(name string) string { return filepath.Join(p.dir, name) }
 
-// Sum returns a checksum of the programs. It is that of any other build of the same source.
-func (p *Programs) Sum() (string, error) {
+// Sum returns a checksum of the programs without those of some names. It is that of any other
+// build of the same source.
+func (p *Programs) Sum(without ...string) (string, error) {
 	all, err := os.ReadDir(p.dir) // in the order of their names
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.New()
 	for _, file := range all {
+		if slices.Contains(without, file.Name()) {
+			continue
+		}
 		text, err := os.ReadFile(p.Path(file.Name()))
 		if err != nil {
 			return "", err

@@ -18,23 +18,27 @@ func TestAsTheMakefile(t *testing.T) {
 	}
 }
 
-// TestSum: two builds of the same source have the same sum, and another program another one.
+// TestSum: two builds of the same source have the same sum, and another program another one,
+// unless it is left out.
 func TestSum(t *testing.T) {
 	t.Parallel()
-	sum := func(p *Programs) string {
+	sum := func(p *Programs, without ...string) string {
 		t.Cleanup(p.Remove)
 		s := ""
 		err := p.Build(Subject)
 		if err == nil {
-			s, err = p.Sum()
+			s, err = p.Sum(without...)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	a, b, other := sum(&Programs{}), sum(&Programs{}), sum(&Programs{LDFlags: "-s"})
-	if a != b || a == other {
-		t.Errorf("got %s, %s, and of another program %s", a, b, other)
+	a, b, other := &Programs{}, &Programs{}, &Programs{LDFlags: "-s"}
+	if sum(a) != sum(b) || sum(a) == sum(other) {
+		t.Errorf("got %s, %s, and of another program %s", sum(a), sum(b), sum(other))
+	}
+	if none := sum(a, "subject"); none != sum(other, "subject") || none == sum(a) {
+		t.Error("a program that is left out is part of the sum, or another one is not")
 	}
 }
