@@ -27,7 +27,8 @@ func consulCluster(t *testing.T, p plan) *store {
 }
 
 // consulAgents is a server, and an agent for each host. A host's sessions end when the node of its
-// agent leaves. If the agent is dead, nobody tells the holder, and only the lock delay excludes others.
+// agent leaves. If the agent is dead, nobody tells the holder, and only how long others watch its key
+// excludes them.
 func consulAgents(t *testing.T, p plan) *store {
 	// A dead agent is known to be dead within a second.
 	server := consultest.Start(t, consultest.Options{HCL: []string{`gossip_lan { probe_interval = "200ms" probe_timeout = "100ms" suspicion_mult = 2 }`}})

@@ -9,8 +9,8 @@ const excluded = `
   holder may start at the moment at which the previous one learns of its loss, and the kill
   takes some milliseconds: only the fencing token helps then. On quorum, a lock that is taken away is
   nobody's until the job is dead, so that happens there as well. Where each host has an agent of
-  Consul, sessions end early too: its lock delay then keeps others out. On file, deleting a lock file
-  gives the next holder a new lock, and there is no lease to wait for.
+  Consul, sessions end early too: whoever wants such a lock first watches it for the length of its lease.
+  On file, deleting a lock file gives the next holder a new lock, and there is no lease to wait for.
 - **gossip**, where the oldest leads, excludes nobody. Its row shows what happens, and
   is not part of leaderrun's sum.
 - **Both killers frozen at once** happens only with their whole machine, job and all, which nothing
