@@ -19,10 +19,9 @@
 //	make faults FAULTS_ONLY='killed|frozen'         the faults whose names match
 //	make faults FAULTS_JOBS='headless|pooling'      the jobs whose manners match
 //
-// make faults keeps the result of each cell in faults/parts. A run of the same length that was
-// interrupted continues with the cells that are left, or whose programs are others now, also on
-// another machine, if the parts are committed until the report is written. Without that directory all
-// are run again.
+// make faults keeps the result of each cell in faults/parts. A run that was interrupted continues with
+// the cells that are left, or were shorter, or whose programs are others now, also on another machine,
+// if the parts are committed until the report is written. Without that directory all are run again.
 //
 // It writes RESULTS.md, unless it selects cells, faults or jobs. Its summary has to be copied into
 // README.md: a test in docs compares them. Without these variables, as in make test, the suite is

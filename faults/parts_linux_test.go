@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leaderrun/leaderrun/faults/report"
 	"github.com/leaderrun/leaderrun/locks/backend/known"
@@ -38,8 +39,8 @@ func (p plan) others() (programs []string) {
 	return programs
 }
 
-// kept returns the result of a cell if it was run for as long, of the same programs, which have
-// this sum, with the seed that was asked for, if one was.
+// kept returns the result of a cell if it was run for as long or longer, of the same programs, which
+// have this sum, with the seed that was asked for, if one was.
 func (s *suite) kept(t *testing.T, p plan, sum string) (k part, ok bool) {
 	text, err := os.ReadFile(s.partFile(p))
 	if err == nil {
@@ -48,7 +49,7 @@ func (s *suite) kept(t *testing.T, p plan, sum string) (k part, ok bool) {
 	if err != nil && !os.IsNotExist(err) {
 		t.Error(err)
 	}
-	return k, err == nil && k.Programs == sum && k.Took == s.length && (!s.seeded || k.Seed == s.seed)
+	return k, err == nil && k.Programs == sum && k.Took >= s.length && (!s.seeded || k.Seed == s.seed)
 }
 
 func (s *suite) keep(t *testing.T, p plan, r report.Row, sum string) {
@@ -100,6 +101,35 @@ func (s *suite) measure(t *testing.T, p plan) report.Row {
 	r := s.row(p, v)
 	r.Pressure = share()
 	return r
+}
+
+// TestKept: the result of a cell is used if it was run for as long, of the same programs and seed.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	p := plan{name: "x"}
+	s := &suite{parts: t.TempDir(), length: time.Minute, seed: 1}
+	if _, ok := s.kept(t, p, "sum"); ok {
+		t.Error("got a part, of which there is none")
+	}
+	s.keep(t, p, report.Row{Took: time.Minute, Seed: 1}, "sum")
+	for _, c := range []struct {
+		sum    string
+		length time.Duration
+		seed   uint64 // 0: none was asked for
+		want   bool
+	}{
+		{"sum", time.Minute, 0, true},
+		{"sum", time.Minute, 1, true},
+		{"sum", time.Second, 1, true},
+		{"sum", time.Hour, 1, false},
+		{"sum", time.Minute, 2, false},
+		{"another", time.Minute, 1, false},
+	} {
+		s.length, s.seed, s.seeded = c.length, c.seed, c.seed != 0
+		if _, ok := s.kept(t, p, c.sum); ok != c.want {
+			t.Errorf("%v: got %t", c, ok)
+		}
+	}
 }
 
 // TestOthers: a part is run again after a change of its backend's helper, and not of another one.

@@ -65,7 +65,7 @@ func (h Header) write(w io.Writer) {
 
 Written by %s; what is counted, and how, is in the documentation of package faults/oracle.
 
-%v- Run: %.0f minutes each, leases of %v
+%v- Run: at least %.0f minutes each, leases of %v
 `, "`make faults`", h.Run, h.Took.Minutes(), h.TTL)
 	for _, run := range slices.Sorted(maps.Keys(h.Others)) {
 		fmt.Fprintf(w, "- Rows of the same programs at commit %s\n", run)

@@ -9,7 +9,7 @@ import (
 
 // writeSummary writes the section that README.md repeats.
 func (h Header) writeSummary(w io.Writer, rows []Row) {
-	fmt.Fprintf(w, "\n## Summary\n\nResults of %.0f minutes each on %s, of commit %s, with leases of %v:\n\n", h.Took.Minutes(), h.Run.Date, h.Run.Commit, h.TTL)
+	fmt.Fprintf(w, "\n## Summary\n\nResults of at least %.0f minutes each on %s, of commit %s, with leases of %v:\n\n", h.Took.Minutes(), h.Run.Date, h.Run.Commit, h.TTL)
 	row(w, "", "acquisitions", "faults", "two at a time", "orphans", "all violations")
 	row(w, append([]string{"---"}, slices.Repeat([]string{"--:"}, 5)...)...)
 	all := Row{Subject: Subject}
