@@ -180,15 +180,21 @@ func endsEarly(t *testing.T, s *consultest.Server, then func()) {
 	drive.Hold(t, handle(t, s.URL(), options("c")))
 }
 
-// TestLapseEndsUnseen checks that a waiter gets a key after a lapse that ended before it began to watch.
-func TestLapseEndsUnseen(t *testing.T) {
-	t.Parallel()
-	s := consultest.Start(t, consultest.Options{})
+// lapse ends the session of a, the holder, whose lease is a second.
+func lapse(t *testing.T, s *consultest.Server) {
+	t.Helper()
 	o := options("a")
 	o.TTL = time.Second
 	drive.Hold(t, handle(t, s.URL(), o))
 	s.Ask(http.MethodPut, "/v1/session/destroy/"+keyOf(t, s).Session, "")
-	o = options("b")
+}
+
+// TestLapseEndsUnseen checks that a waiter gets a key after a lapse that ended before it began to watch.
+func TestLapseEndsUnseen(t *testing.T) {
+	t.Parallel()
+	s := consultest.Start(t, consultest.Options{})
+	lapse(t, s)
+	o := options("b")
 	o.Waiting = func(locks.Waiting) { time.Sleep(1500 * time.Millisecond) }
 	ctx, cancel := context.WithCancel(context.Background()) // with a deadline it would look once more before that
 	defer cancel()
@@ -203,10 +209,7 @@ func TestLapseEndsUnseen(t *testing.T) {
 func TestDelayAfterLapse(t *testing.T) {
 	t.Parallel()
 	s := consultest.Start(t, consultest.Options{})
-	o := options("a")
-	o.TTL = time.Second
-	drive.Hold(t, handle(t, s.URL(), o))
-	s.Ask(http.MethodPut, "/v1/session/destroy/"+keyOf(t, s).Session, "")
+	lapse(t, s)
 	var delayed atomic.Bool
 	l := handle(t, "consul://"+front(t, s, func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != "/v1/txn" || !delayed.Load() {

@@ -38,7 +38,7 @@ func TestSum(t *testing.T) {
 	if sum(a) != sum(b) || sum(a) == sum(other) {
 		t.Errorf("got %s, %s, and of another program %s", sum(a), sum(b), sum(other))
 	}
-	if none := sum(a, "subject"); none != sum(other, "subject") || none == sum(a) {
+	if none := sum(a, "subject"); none != sum(other, "subject") || none == sum(a) || sum(a) != sum(a, "another") {
 		t.Error("a program that is left out is part of the sum, or another one is not")
 	}
 }
