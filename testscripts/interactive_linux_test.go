@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -406,9 +405,11 @@ func TestTerminalIsReturned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onTerminal(t, "dash", "-c", "leaderrun -l x -- "+job+`; until read line; do sleep 0.02; done; echo "read <$line>"`)
 			s.expect(map[string]string{"job": "ready", "group of the job": "No such file"}[name])
+			pid := s.pid("pid")
 			s.signalLeaderrun("pid", syscall.SIGKILL)
 			s.expect("Killed")
 			s.foregroundIs(s.cmd.Process.Pid)
+			s.gone(pid) // until then its last read could end with what is typed
 			s.key("one\n")
 			s.expect("read <one>")
 		})
@@ -507,9 +508,7 @@ func TestTerminalBackgroundEnd(t *testing.T) {
 		s.freezes()
 		job := s.pid("pid")
 		s.signal("pid", syscall.SIGKILL)
-		for syscall.Kill(job, 0) == nil { // until the guard has reaped it
-			time.Sleep(5 * time.Millisecond)
-		}
+		s.gone(job)
 		s.key("bg\n")
 		s.expect("Exit 137")
 		s.foregroundIs(s.cmd.Process.Pid)

@@ -321,6 +321,17 @@ func (s *shell) foregroundIs(want int) {
 	s.t.Fatalf("the foreground group is %d, want %d", got, want)
 }
 
+// gone waits until the guard has reaped a process.
+func (s *shell) gone(pid int) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if syscall.Kill(pid, 0) != nil {
+			return
+		}
+	}
+	s.t.Fatalf("process %d is still there", pid)
+}
+
 // continuing continues a process until it has written a file.
 func (s *shell) continuing(pid, file string) {
 	s.t.Helper()
