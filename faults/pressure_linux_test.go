@@ -2,30 +2,35 @@ package faults
 
 import (
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lockstest/trial"
 )
 
 // contention says how much the cells, which share the machine, take from each other.
-var contention pressure
+var contention = pressure{read: func() (time.Time, time.Duration) {
+	waited, _ := trial.Waited()
+	return time.Now(), waited
+}}
 
 // A pressure counts for how long any process waited for a processor, in the time in which no fault
-// held one back: for Linux, who has used up a limit waits for a processor as well. The zero value
-// is ready, and safe for concurrent use.
+// held one back: for Linux, who has used up a limit waits for a processor as well. It is safe for
+// concurrent use.
 type pressure struct {
+	read func() (now time.Time, waited time.Duration) // what Linux has counted by now
+
 	mu   sync.Mutex
 	held int // how many faults hold processes back
 	at   time.Time
-	seen time.Duration // all that Linux has counted at that time
+	seen time.Duration // what Linux had counted by then
 
 	waited, passed time.Duration
 }
 
 // advance counts what was until now.
 func (p *pressure) advance() {
-	now := time.Now()
-	seen, _ := trial.Waited()
+	now, seen := p.read()
 	if p.held == 0 && !p.at.IsZero() {
 		p.waited += seen - p.seen
 		p.passed += now.Sub(p.at)
@@ -60,5 +65,28 @@ func (p *pressure) share() func() float64 {
 			return 0
 		}
 		return float64(w-waited) / float64(d-passed)
+	}
+}
+
+// TestContention: a time in which a fault holds a process back does not count.
+func TestContention(t *testing.T) {
+	var now time.Time
+	var waited time.Duration
+	p := pressure{read: func() (time.Time, time.Duration) { return now, waited }}
+	pass := func(d, w time.Duration) { now, waited = now.Add(d), waited+w }
+	pass(time.Hour, time.Hour) // before the first look
+	share := p.share()
+	pass(8*time.Second, time.Second)
+	one, other := p.hold(), p.hold()
+	pass(5*time.Second, 5*time.Second)
+	one()
+	pass(5*time.Second, 5*time.Second)
+	other()
+	pass(2*time.Second, time.Second)
+	if got := share(); got != 0.2 {
+		t.Errorf("got a share of %v, want 0.2", got)
+	}
+	if got := p.share()(); got != 0 {
+		t.Errorf("got a share of %v of no time, want 0", got)
 	}
 }
