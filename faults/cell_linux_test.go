@@ -180,7 +180,7 @@ func (c *cell) judge(s *suite) *oracle.Verdict {
 	c.checkRecords(h)
 	o := oracle.Options{
 		Seed: s.seed, TTL: max(c.plan.ttl(), c.store.least), Cookie: c.cookie, Dir: s.records, Network: cutting(), Silent: []string{exhausted, jobFrozen}, Frozen: []string{frozen, frozenBoth, machineFrozen}, Machine: machineFrozen, Logs: c.printed(), NoTokens: c.plan.peer != nil,
-		Drains: c.plan.drains, Once: c.plan.once, Epoch: time.Now().Add(-time.Duration(clock.Boot{}.Now())),
+		Drains: c.plan.drains, Ranked: c.plan.ranked, Once: c.plan.once, Epoch: time.Now().Add(-time.Duration(clock.Boot{}.Now())),
 	}
 	ours := h.Slot(0)
 	if c.plan.contender != nil {

@@ -148,8 +148,12 @@ func (m *machine) run(k task) (status int) {
 	}
 	pid := cmd.Process.Pid
 	began := trace.Entry{Kind: trace.Began, Host: m.name, PID: pid, Call: begin}
-	if k.service != 0 && m.peer() == nil {
+	switch {
+	case m.peer() != nil:
+	case k.service != 0:
 		began.What = oracle.Service
+	case k.priority != "":
+		began.What = oracle.Rank(k.priority)
 	}
 	m.c.note(began)
 	if after := cmp.Or(k.service, k.stop); after != 0 { // somebody stops it
@@ -238,6 +242,8 @@ func (m *machine) command(k task) *host.Cmd {
 		options := k.options
 		if k.service != 0 {
 			options = m.service()
+		} else if k.priority != "" {
+			args = append(args, "--priority", k.priority)
 		}
 		args = append(append(args, options...), "--")
 		args = append(args, "sh", "-c", `exec "$@" 2>>"$0"`, m.jobs())

@@ -24,6 +24,7 @@ type plan struct {
 	strict bool
 	// drains is set if all jobs take up to 20 s to end when they are asked to, under a longer lease.
 	drains bool
+	ranked bool // all runs have priorities
 	unfair bool
 	slots  int  // 0: the lock has none
 	crowds bool // many runs start at once: one cell of each kind of recipe bears that
@@ -67,9 +68,11 @@ func plans() []plan {
 		{name: "etcd-slots", backend: "etcd", mode: "two slots", store: etcdSingle, slots: 2},
 		{name: "etcd-drain", backend: "etcd", mode: "leases of 10 s, drains of 20 s", store: etcdSingle, drains: true, rests: 6},
 		{name: "etcd-once", backend: "etcd", mode: "once per 10 s", store: etcdSingle, once: onceShort},
+		{name: "etcd-priority", backend: "etcd", mode: "priorities", store: etcdSingle, ranked: true, rests: 4},
 		{name: "zookeeper", backend: "zookeeper", mode: "three members", store: zkEnsemble},
 		{name: "zookeeper-unfair", backend: "zookeeper", mode: "unfair", store: zkSingle, unfair: true},
 		{name: "zookeeper-strict", backend: "zookeeper", mode: "strict", store: zkSingle, strict: true},
+		{name: "zookeeper-priority", backend: "zookeeper", mode: "priorities", store: zkSingle, ranked: true, rests: 4},
 		{name: "gcs", backend: "gcs", store: gcsStore},
 		{name: "gcs-strict", backend: "gcs", mode: "strict", store: gcsStore, strict: true},
 		{name: "azblob", backend: "azblob", store: azblobStore},

@@ -116,6 +116,8 @@ func (s *suite) row(p plan, v *oracle.Verdict) report.Row {
 	switch {
 	case p.contender != nil:
 		r.Mode += fmt.Sprintf(", which had %d jobs", v.Figures.Foreign)
+	case p.ranked:
+		r.Mode += fmt.Sprintf(", %d times with a choice", v.Figures.Choices)
 	case p.drains:
 		r.Mode += fmt.Sprintf(", of which %d are judged", v.Figures.Drains)
 	case p.once != "":

@@ -16,6 +16,7 @@ type task struct {
 	length      time.Duration
 	containment string
 	options     []string
+	priority    string        // of --priority, unless it is a service; "" without it
 	spare       int           // how many more tasks a job may have, at a limit of tasks
 	service     time.Duration // how long it is run as a service; 0: it is not
 	stop        time.Duration // when somebody stops it, if it is no service; 0: nobody does
@@ -93,13 +94,13 @@ func (m *machine) draw() task {
 			{5, []string{"--restart", "on-failure", "--restart-delay", "0.05", "--give-up-after", "2"}},
 		}),
 	}
-	if (p.backend == "etcd" || p.backend == "zookeeper") && !p.unfair && p.slots == 0 && r.IntN(10) == 0 {
-		k.options = append(slices.Clone(k.options), "--priority", strconv.Itoa(r.IntN(10)))
+	if p.ranked || (p.backend == "etcd" || p.backend == "zookeeper") && !p.unfair && p.slots == 0 && r.IntN(10) == 0 {
+		k.priority = strconv.Itoa(r.IntN(10))
 	}
 	if p.drains { // a third each is asked to end by its own limit, by whoever stops leaderrun, and only by operators
 		k.manner, k.length, k.options = "draining", long.draw(r), nil
 		k.stop = pick(r, []choice[time.Duration]{{33, 0}, {33, span{ttl, 8 * ttl}.draw(r)}, {34, time.Hour}})
-	} else if r.IntN(10) == 0 && p.once == "" {
+	} else if r.IntN(10) == 0 && p.once == "" && !p.ranked {
 		k.service = span{ttl, 4 * ttl}.draw(r)
 	}
 	return k

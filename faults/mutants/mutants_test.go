@@ -86,6 +86,7 @@ func sound(t *testing.T, all []mutant) {
 			}
 			if r.failed {
 				t.Errorf("%s\nfails without any defect:\n%s", c.run, r.output)
+				continue
 			}
 			t.Logf("passes in %v: %s", r.took.Round(time.Second), c.run)
 		}

@@ -1,6 +1,12 @@
 package oracle
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/leaderrun/leaderrun/faults/trace"
+	"github.com/leaderrun/leaderrun/locks/lease/clock"
+)
 
 // Against adds what the jobs of a peer show, which contends for the same lock on one host. It is
 // called with all records, after the others were judged. A peer must find nothing of a term of
@@ -18,7 +24,7 @@ func (v *Verdict) Against(h History, host string, leases bool) {
 			case t.First <= s.First:
 				v.Figures.Overlaps++
 				v.complain(fmt.Sprintf("overlap: a peer's %s (pid %d) was there %v before the end of token %d", s.What, s.PID, t.Last.Sub(s.First), t.token), t)
-			case !leases || !v.harmed(host, s, t):
+			case !leases || !v.harmed(host, s.First.Add(-v.options.TTL), t.First):
 				v.Figures.Overlaps++
 				v.complain(fmt.Sprintf("overlap: token %d was there %v before the end of a peer's %s (pid %d), which no fault had struck", t.token, s.Last.Sub(t.First), s.What, s.PID), t)
 			}
@@ -26,12 +32,10 @@ func (v *Verdict) Against(h History, host string, leases bool) {
 	}
 }
 
-// harmed reports whether a fault may have ended a peer's lease before a term of ours began.
-func (v *Verdict) harmed(host string, s Stay, t *term) bool {
-	for _, e := range v.faults {
-		if (e.Host == "" || e.Host == host) && e.Call <= t.First && max(e.At, e.Call) >= s.First.Add(-v.options.TTL) {
-			return true
-		}
-	}
-	return false
+// harmed reports whether a fault of a host, a server or the network struck or lasted between two
+// moments.
+func (v *Verdict) harmed(host string, from, to clock.Instant) bool {
+	return slices.ContainsFunc(v.faults, func(e trace.Entry) bool {
+		return (e.Host == "" || e.Host == host) && e.Call <= to && max(e.At, e.Call) >= from
+	})
 }

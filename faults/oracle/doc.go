@@ -17,6 +17,8 @@
 //   - no job was killed while it ended in the time that it is allowed, and its lease was renewed;
 //   - with --once-per, no job has succeeded in a window in which another had, unless that could not
 //     be recorded;
+//   - no term with --priority has begun while a leaderrun of greater priority waited, which nothing
+//     had disturbed;
 //   - no hook has run at the same time as its job, and no job of a service without its first hook,
 //     also in a term that a leaderrun got after a loss;
 //   - tokens rise from term to term;
@@ -34,7 +36,7 @@
 // Package trace defines the entries of the file. In addition:
 //
 //   - began has in Call the moment before leaderrun was started, or in At a moment soon
-//     after, and in What Service for a leaderrun with hooks.
+//     after, and in What Service for a leaderrun with hooks, or the Rank of one with --priority.
 //   - start has in What "job", "child" for a process that a job has started, or the name of
 //     a hook, "elected" or "resign". A term has ended by itself if its last job has written
 //     end, success or failure.

@@ -20,6 +20,7 @@ type Figures struct {
 	Refused  int // writes to the register
 	Drains   int // jobs that were asked to end, and were not disturbed
 	Windows  int // of --once-per in which a job succeeded
+	Choices  int // terms that began while others of another priority waited
 
 	Gap Least // from the last moment of a term to the first of the next
 
@@ -78,6 +79,7 @@ func (f *Figures) Add(g Figures) {
 	f.Foreign += g.Foreign
 	f.Refused += g.Refused
 	f.Drains += g.Drains
+	f.Choices += g.Choices
 	f.Windows += g.Windows
 	f.Gap.join(g.Gap)
 	f.Slack.join(g.Slack)

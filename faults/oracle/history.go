@@ -81,7 +81,10 @@ type run struct {
 	killed bool
 	// service is set if it was started with --rejoin and hooks.
 	service bool
-	left    int // processes of its jobs that it left behind
+	// priority is that of its place in the queue, if ranked is set.
+	priority int
+	ranked   bool
+	left     int // processes of its jobs that it left behind
 }
 
 // killedBy reports whether a fault killed this leaderrun.
@@ -109,6 +112,7 @@ func (h History) runs(peers bool) (all []*run, wrong []string) {
 			if e.Call != 0 {
 				r.begun = e.Call
 			}
+			r.priority, r.ranked = rank(e.What)
 			open[e.PID] = r
 			all = append(all, r)
 		case trace.Ran:

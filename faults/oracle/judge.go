@@ -47,6 +47,9 @@ type Options struct {
 	// Drains says that jobs may take as long as they need to end, and that somebody asks them.
 	Drains bool
 
+	// Ranked says that all leaderruns have priorities.
+	Ranked bool
+
 	// Once is the WINDOW of --once-per; "" without it. Epoch is the date when the machine's boot
 	// clock was 0.
 	Once  string
@@ -80,6 +83,7 @@ func Judge(h History, o Options) *Verdict {
 	v.taken(x, h.of(trace.Taken))
 	v.drained(x, h.of(trace.Draining))
 	v.once(x.terms, h.of(trace.Stopped))
+	v.outranked(x, h.of(trace.Stopped))
 	v.orphans(x.terms)
 	v.abandoned(x.runs)
 	v.leftovers()
