@@ -67,7 +67,7 @@ const excluded = `
   ended before it could record a success, or says so, another success is allowed: at least once.
 - **Priorities** are judged when a term begins while others have waited for three seconds, and no fault
   has struck these, the server or the network since they were started. Where all runs have one, faults are
-  four times as far apart. In other cells of etcd and zookeeper a tenth of the runs have one.
+  five times as far apart. In other cells of etcd and zookeeper a tenth of the runs have one.
 - **Peers** have no guard and no helper, so only they themselves are killed and frozen
   ("leaderrun" means the peer there), and none meets a limit of tasks. Each of their jobs
   is one process. At the end they are killed, and what they leave then is not counted. flock(1)
