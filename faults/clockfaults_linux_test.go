@@ -53,6 +53,11 @@ func clockFaults(s dated, strict bool, date string, table func() bool) []fault {
 			renewed(s)
 			return true
 		}},
+		{"server's date set back", func(*nemesis, *machine) bool {
+			clock.Change(-20*time.Second, 1)
+			check()
+			return true
+		}},
 	}
 }
 

@@ -25,7 +25,7 @@ const excluded = `
   For the messages of quorum, over UDP, they are in the deterministic tier
   (locks/backend/quorum/votes). Requests are duplicated on gcs and spanner.
 - **Wall clocks and clock rates** are changed where dates say how old a lease is: those of
-  the servers of postgres and mysql are slewed by a twelfth, and set 20 s forward, and a proxy
+  the servers of postgres and mysql are slewed by a twelfth, and set 20 s forward and back, and a proxy
   rewrites the dates of gcs by 20 s in both directions. The clock by which a server of ZooKeeper ends
   sessions is slewed by a twelfth as well, where there is one server. If the holder cannot renew meanwhile, a
   later date may end its lease early (see docs/safety.md); so that is left to the histories in
