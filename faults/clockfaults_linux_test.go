@@ -30,7 +30,7 @@ func clockFaults(s dated, strict bool, date string, table func() bool) []fault {
 		})
 	}
 	check()
-	return []fault{
+	all := []fault{
 		{"server's clock slewed", func(n *nemesis, _ *machine) bool {
 			clock.Change(0, slewed)
 			n.pass()
@@ -53,12 +53,15 @@ func clockFaults(s dated, strict bool, date string, table func() bool) []fault {
 			renewed(s)
 			return true
 		}},
-		{"server's date set back", func(*nemesis, *machine) bool {
+	}
+	if !strict { // there the lock is deleted as well, and then only the date keeps tokens from falling
+		all = append(all, fault{"server's date set back", func(*nemesis, *machine) bool {
 			clock.Change(-20*time.Second, 1)
 			check()
 			return true
-		}},
+		}})
 	}
+	return all
 }
 
 // renewed waits, for a lease at most, until the row of the lock is written.

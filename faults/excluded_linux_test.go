@@ -25,11 +25,12 @@ const excluded = `
   For the messages of quorum, over UDP, they are in the deterministic tier
   (locks/backend/quorum/votes). Requests are duplicated on gcs and spanner.
 - **Wall clocks and clock rates** are changed where dates say how old a lease is: those of
-  the servers of postgres and mysql are slewed by a twelfth, and set 20 s forward and back, and a proxy
+  the servers of postgres and mysql are slewed by a twelfth and set 20 s forward, and a proxy
   rewrites the dates of gcs by 20 s in both directions. The clock by which a server of ZooKeeper ends
   sessions is slewed by a twelfth as well, where there is one server. If the holder cannot renew meanwhile, a
   later date may end its lease early (see docs/safety.md); so that is left to the histories in
-  mode strict, and in the others a date is changed while no fault hits a host. The leases of
+  mode strict, and in the others a date is set forward while no fault hits a host. There it is set back, too:
+  in mode strict rows and the table are deleted, and then tokens go on from the date, and would fall. The leases of
   azblob, consul, etcd, kubernetes and zookeeper do not depend on dates. Other clocks are in the deterministic tier
   (TestElections in runner/guard and in locks/backend/quorum/votes), with suspends. The boot
   clocks of the hosts of quorum and gossip are set days apart.
