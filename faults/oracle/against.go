@@ -33,9 +33,9 @@ func (v *Verdict) Against(h History, host string, leases bool) {
 }
 
 // harmed reports whether a fault of a host, a server or the network struck or lasted between two
-// moments.
-func (v *Verdict) harmed(host string, from, to clock.Instant) bool {
+// moments. Some kinds may be no harm.
+func (v *Verdict) harmed(host string, from, to clock.Instant, harmless ...string) bool {
 	return slices.ContainsFunc(v.faults, func(e trace.Entry) bool {
-		return (e.Host == "" || e.Host == host) && e.Call <= to && max(e.At, e.Call) >= from
+		return !slices.Contains(harmless, e.What) && (e.Host == "" || e.Host == host) && e.Call <= to && max(e.At, e.Call) >= from
 	})
 }

@@ -38,13 +38,10 @@ const often = 50
 // greater priority waited. Only those waiters count that nothing has disturbed since they were
 // started: others may have lost their place.
 func (v *Verdict) outranked(x *index, stops []trace.Entry) {
-	stopped := clock.Never
-	for _, e := range stops {
-		stopped = min(stopped, e.At)
-	}
 	ranked := 0
 	for _, t := range x.terms {
-		if !t.ranked || t.First >= stopped || v.harmed(t.host, t.First.Add(-queueing), t.First) {
+		stopped := slices.ContainsFunc(stops, func(e trace.Entry) bool { return e.At <= t.First })
+		if !t.ranked || stopped || v.harmed(t.host, t.First.Add(-queueing), t.First) {
 			continue
 		}
 		ranked++

@@ -35,7 +35,7 @@ func (v *Verdict) taken(x *index, all []trace.Entry) {
 			v.complain(fmt.Sprintf("taken away: token %d was there %v after an operator took its lock away, and %v after its lease",
 				t.token, t.Last.Sub(e.At), t.Last.Sub(e.Expiry)), t)
 		}
-		if t.status == exitLost && !v.disturbed(t, e) {
+		if t.status == exitLost && !v.harmed(t.host, e.Call, t.ended, TakenAway) {
 			asked++
 			if strings.Contains(said, WhyTaken(t.token)) {
 				told++
@@ -45,17 +45,6 @@ func (v *Verdict) taken(x *index, all []trace.Entry) {
 	if asked >= few && told == 0 {
 		v.complain(fmt.Sprintf("taken away: none of %d holders says by whom and why", asked))
 	}
-}
-
-// disturbed reports whether another fault struck the host or the server of a term while its lock
-// was taken away.
-func (v *Verdict) disturbed(t *term, taken trace.Entry) bool {
-	for _, e := range v.faults {
-		if e.What != TakenAway && (e.Host == "" || e.Host == t.host) && e.Call <= t.ended && max(e.At, e.Call) >= taken.Call {
-			return true
-		}
-	}
-	return false
 }
 
 // logged returns all that leaderruns have printed.
