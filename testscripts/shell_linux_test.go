@@ -182,16 +182,28 @@ func (s *shell) is(command, want string) {
 	}
 }
 
+// soon waits until something is so, and reports whether it was in time.
+func soon(is func() bool) bool {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if is() {
+			return true
+		}
+	}
+	return false
+}
+
 // text waits until a file has whole lines in it, and returns them.
 func (s *shell) text(name string) string {
 	s.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if b, err := os.ReadFile(filepath.Join(s.dir, name)); err == nil && strings.HasSuffix(string(b), "\n") {
-			return string(b)
-		}
+	var b []byte
+	if !soon(func() bool {
+		var err error
+		b, err = os.ReadFile(filepath.Join(s.dir, name))
+		return err == nil && strings.HasSuffix(string(b), "\n")
+	}) {
+		s.t.Fatalf("no file %s", name)
 	}
-	s.t.Fatalf("no file %s", name)
-	return ""
+	return string(b)
 }
 
 // has reports whether a mode of the terminal is set, such as unix.ECHO.
@@ -238,14 +250,13 @@ func (s *shell) status() int {
 func (s *shell) await(name, want string) {
 	s.t.Helper()
 	got := ""
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if b, _ := os.ReadFile(filepath.Join(s.dir, name)); string(b) == want {
-			return
-		} else {
-			got = string(b)
-		}
+	if !soon(func() bool {
+		b, _ := os.ReadFile(filepath.Join(s.dir, name))
+		got = string(b)
+		return got == want
+	}) {
+		s.t.Fatalf("%s is %q, want %q", name, got, want)
 	}
-	s.t.Fatalf("%s is %q, want %q", name, got, want)
 }
 
 // signal sends a signal to the process whose id is in a file.
@@ -297,51 +308,49 @@ func (s *shell) isBack() {
 func (s *shell) isStopped(name string) {
 	s.t.Helper()
 	stat := ""
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	if !soon(func() bool {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid(name)))
-		if stat = string(b); strings.Contains(stat, ") T ") {
-			return
-		}
+		stat = string(b)
+		return strings.Contains(stat, ") T ")
+	}) {
+		s.t.Fatalf("not stopped: %s", stat)
 	}
-	s.t.Fatalf("not stopped: %s", stat)
 }
 
 func (s *shell) foregroundIs(want int) {
 	s.t.Helper()
 	got := 0
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	if !soon(func() bool {
 		s.control(func(fd int) (err error) {
 			got, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
 			return err
 		})
-		if got == want {
-			return
-		}
+		return got == want
+	}) {
+		s.t.Fatalf("the foreground group is %d, want %d", got, want)
 	}
-	s.t.Fatalf("the foreground group is %d, want %d", got, want)
 }
 
 // gone waits until the guard has reaped a process.
 func (s *shell) gone(pid int) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if syscall.Kill(pid, 0) != nil {
-			return
-		}
+	if !soon(func() bool { return syscall.Kill(pid, 0) != nil }) {
+		s.t.Fatalf("process %d is still there", pid)
 	}
-	s.t.Fatalf("process %d is still there", pid)
 }
 
 // continuing continues a process until it has written a file.
 func (s *shell) continuing(pid, file string) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(s.dir, file)); err == nil {
-			return
+	if !soon(func() bool {
+		_, err := os.Stat(filepath.Join(s.dir, file))
+		if err != nil {
+			_ = syscall.Kill(s.pid(pid), syscall.SIGCONT) // may have ended since
 		}
-		_ = syscall.Kill(s.pid(pid), syscall.SIGCONT) // may have ended since
+		return err == nil
+	}) {
+		s.t.Fatalf("no file %s", file)
 	}
-	s.t.Fatalf("no file %s", file)
 }
 
 // parentOf returns the parent of a process.
