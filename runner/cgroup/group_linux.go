@@ -188,18 +188,6 @@ func (g *Group) FD() int { return int(g.dir.Fd()) }
 // Path returns the directory of the group.
 func (g *Group) Path() string { return g.path }
 
-// Kill kills every process of the group, whatever its user, even if it is stopped or frozen.
-// It does not wait. It is not an error if the group has no process or was removed. Kernels
-// before 6.14 may miss a process that is just being forked: call Kill again while the group
-// is populated.
-func (g *Group) Kill() error {
-	_, err := g.kill.Write([]byte("1"))
-	if removed(err) {
-		return nil
-	}
-	return err
-}
-
 // Populated reports whether a process is left in the group, or in a cgroup below it. Zombies
 // do not count, because they run nothing and hold nothing. Populated returns false if the
 // group was removed, and true with an error.

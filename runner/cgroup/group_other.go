@@ -2,10 +2,7 @@
 
 package cgroup
 
-import (
-	"errors"
-	"syscall"
-)
+import "errors"
 
 // A Group does not exist on this system.
 type Group struct{}
@@ -27,10 +24,9 @@ func (Home) New() (*Group, error) { return nil, errNone }
 // Open fails.
 func Open(string) (*Group, error) { return nil, errNone }
 
-func (*Group) FD() int                     { return -1 }
-func (*Group) Path() string                { return "" }
-func (*Group) Kill() error                 { return errNone }
-func (*Group) Signal(syscall.Signal) error { return errNone }
-func (*Group) Populated() (bool, error)    { return true, errNone }
-func (*Group) Remove() error               { return errNone }
-func (*Group) Close()                      {}
+func (*Group) FD() int                  { return -1 }
+func (*Group) Path() string             { return "" }
+func (*Group) Kill() error              { return errNone }
+func (*Group) Populated() (bool, error) { return true, errNone }
+func (*Group) Remove() error            { return errNone }
+func (*Group) Close()                   {}

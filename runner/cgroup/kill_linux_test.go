@@ -94,9 +94,6 @@ func removedEverywhere(t *testing.T, g *Group) {
 		if err := g.Kill(); err != nil {
 			t.Errorf("kill: %v", err)
 		}
-		if err := g.Signal(syscall.SIGTERM); err != nil {
-			t.Errorf("signal: %v", err)
-		}
 		if populated(t, g) {
 			t.Error("it is populated")
 		}
