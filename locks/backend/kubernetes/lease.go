@@ -103,17 +103,20 @@ func (l *lease) born() uint64 {
 	return l.version()
 }
 
-// tokens is where the tokens of a Lease begin: its time of creation, which is in whole
-// seconds, as microseconds. A resource version is added, so that tokens go on rising if
-// somebody deletes the Lease and creates another in the same second. If a cluster is built
-// anew, where resource versions begin anew, the time of creation is the greater by far.
-func (l *lease) tokens(version uint64) uint64 {
-	return uint64(max(l.Metadata.Created.UnixMicro(), 0)) + version
+// tokens is where the tokens of a Lease begin: its time of creation, as microseconds. That is in
+// whole seconds, and so is the Date of an answer. A resource version is added, so that tokens go on
+// rising if somebody deletes the Lease and creates another in the same second. If a cluster is
+// built anew, where resource versions begin anew, the time of creation is the greater by far.
+func tokens(created time.Time, version uint64) uint64 {
+	return uint64(max(created.UnixMicro(), 0)) + version
 }
 
 // cell returns the cell that a Lease holds.
 func (l *lease) cell(p caslease.Part) caslease.Cell {
-	c := caslease.Cell{Version: l.Metadata.ResourceVersion, First: l.tokens(l.born()), Floor: l.tokens(l.version()), Updated: l.updated(), Date: l.date}
+	c := caslease.Cell{Version: l.Metadata.ResourceVersion, First: tokens(l.Metadata.Created, l.born()), Floor: tokens(l.Metadata.Created, l.version()), Updated: l.updated(), Date: l.date}
+	if !l.date.IsZero() {
+		c.Next = tokens(l.date, l.version()+1)
+	}
 	if p == caslease.Request {
 		c.State = l.annotation(askKey)
 		return c
@@ -187,7 +190,7 @@ func (l *lease) earlier() uint64 {
 	if last.Token >= 1<<61 { // nobody was granted such a token
 		last.Token = 0
 	}
-	return cmp.Or(last.Token, l.tokens(0)) + n
+	return cmp.Or(last.Token, tokens(l.Metadata.Created, 0)) + n
 }
 
 // elected reports whether an elector holds the Lease.

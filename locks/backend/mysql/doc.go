@@ -79,7 +79,7 @@
 // It is at least one more than the version that the row had before. A version is the server's
 // time in microseconds, or one more than the last, whichever is greater. So tokens rise even if
 // a row or the table is deleted and created again, unless the server's clock was set back to
-// before the last write.
+// before the last write. Then Forget refuses.
 //
 // # Permissions
 //

@@ -63,6 +63,11 @@ func TestRows(t *testing.T) {
 	})
 }
 
+func TestForgetDateBehind(t *testing.T) {
+	t.Parallel()
+	rowstest.ForgetDateBehind(t, mysqltest.Start(t), Open)
+}
+
 // TestReadOnly checks that a server with read_only refuses everything, even to a user who may
 // write there, and on a connection that is open already; and that the next host is used.
 func TestReadOnly(t *testing.T) {

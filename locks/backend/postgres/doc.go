@@ -64,7 +64,8 @@
 // It is at least one more than the version that the row had before. A version is the server's
 // time in microseconds, or one more than the last, whichever is greater. So tokens rise even if
 // a row or the table is deleted and created again, unless the server's clock was set back to
-// before the last write; and if rows are copied to another server, as by logical replication.
+// before the last write (then Forget refuses); and if rows are copied to another server, as by
+// logical replication.
 //
 // # Permissions
 //

@@ -58,6 +58,11 @@ func TestRows(t *testing.T) {
 	})
 }
 
+func TestForgetDateBehind(t *testing.T) {
+	t.Parallel()
+	rowstest.ForgetDateBehind(t, pgtest.Start(t, pgtest.Options{}), Open)
+}
+
 // TestSynchronousCommit checks that writes wait for the disk and for synchronous standbys,
 // whatever synchronous_commit is set to.
 func TestSynchronousCommit(t *testing.T) {

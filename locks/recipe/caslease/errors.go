@@ -33,6 +33,17 @@ type badRecordError struct{ what, hint string }
 func (e *badRecordError) Error() string       { return e.what }
 func (e *badRecordError) fault() causes.Fault { return causes.Fault{Kind: settled, Hint: e.hint} }
 
+// errBehind means that tokens would fall if the cell was deleted. A clock that is only a little
+// behind soon is not.
+const errBehind = behindError("the server's clock is behind the lock's tokens, and those of a lock that is made anew would start from it")
+
+type behindError string
+
+func (e behindError) Error() string { return string(e) }
+func (e behindError) fault() causes.Fault {
+	return causes.Fault{Kind: causes.Unsent, Hint: "set the server's clock"}
+}
+
 func (l *Lock) where(p Part) string { return "the " + l.traits.Cell + " " + l.traits.Where(l.key(p)) }
 
 // foreign returns the error that a cell is not ours, and why we think so.

@@ -10,7 +10,8 @@ import (
 
 // Forget implements [locks.Forgetter]. A cell that says that the lock is free is deleted. If
 // the cell names a holder, only a run that can take the lock knows that the holder is gone.
-// So a handle made for that first acquires the lock.
+// So a handle made for that first acquires the lock. A cell is not deleted while the store's clock
+// is behind the lock's tokens: see Cell.Next.
 func (l *Lock) Forget(ctx context.Context) error {
 	bounded, cancel := l.Workers.Until(ctx)
 	defer cancel()
@@ -45,6 +46,9 @@ func (f *forgetting) once(ctx context.Context) error {
 		if v, err = f.acquire(ctx); err != nil {
 			return err
 		}
+	}
+	if v.Next != 0 && v.Next <= v.token() {
+		return errBehind
 	}
 	if err := f.remove(ctx, Lease, v); err != nil {
 		return err

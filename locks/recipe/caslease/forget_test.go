@@ -101,6 +101,43 @@ func TestForgetHeld(t *testing.T) {
 	})
 }
 
+// TestForgetClockBehind: a lock is kept while the store's clock is behind its tokens, whether it was
+// released or its holder is gone, and becomes free.
+func TestForgetClockBehind(t *testing.T) {
+	t.Parallel()
+	for _, released := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSim(caslease.ByClock)
+			a := at(t, s, options("a"))
+			last := drive.Hold(t, a).Token
+			if released {
+				drive.Release(t, a)
+			} else {
+				s.Age(leaseCell, 3*time.Hour)
+			}
+			s.clock = func() time.Time { return time.Now().Add(-time.Hour) }
+			for range 2 {
+				err := forget(t, at(t, s, options("operator")))
+				if e, ok := errors.AsType[*locks.Error](err); !ok || !errors.Is(err, locks.ErrUnavailable) || e.Hint != "set the server's clock" {
+					t.Errorf("released %t: got %v", released, err)
+				}
+				st := inspect(t, s)
+				if _, ok := s.Cell(leaseCell); !ok || st.Held {
+					t.Fatalf("released %t: the lock is %+v", released, st)
+				}
+			}
+			s.clock = time.Now
+			time.Sleep(time.Second)
+			if err := forget(t, at(t, s, options("operator"))); err != nil {
+				t.Errorf("released %t: %v", released, err)
+			}
+			if g := drive.Hold(t, at(t, s, options("b"))); g.Token <= last {
+				t.Errorf("released %t: the token %d after %d", released, g.Token, last)
+			}
+		})
+	}
+}
+
 // TestForgetTakenMeanwhile: a run that takes the lock between the read and the deletion keeps
 // it.
 func TestForgetTakenMeanwhile(t *testing.T) {

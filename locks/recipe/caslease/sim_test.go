@@ -156,6 +156,10 @@ func (s *sim) show(at string) caslease.Cell {
 		shown.Date = s.clock().Truncate(time.Second)
 	case caslease.ByClock:
 		shown.Date = s.clock()
+		shown.Next = uint64(shown.Date.UnixMicro()) + 1
+		if s.defect == "next-is-beyond" {
+			shown.Next += uint64(time.Hour)
+		}
 	case caslease.ByLease:
 		shown.Updated, shown.Leased = time.Time{}, c.leased()
 	}
@@ -209,7 +213,7 @@ func (s *sim) lease(at string, c *cell, to caslease.Value) (renewed bool, err er
 		return true, nil
 	}
 	if c == nil {
-		c = &cell{created: time.Now()}
+		c = &cell{created: s.clock()}
 		s.cells[at] = c
 	}
 	c.lease, c.ends = term.Nonce, time.Now().Add(term.TTL)
@@ -223,7 +227,7 @@ func (s *sim) lease(at string, c *cell, to caslease.Value) (renewed bool, err er
 func (s *sim) write(at string, to caslease.Value) {
 	c := s.cells[at]
 	if c == nil {
-		c = &cell{created: time.Now()}
+		c = &cell{created: s.clock()}
 		s.cells[at] = c
 	}
 	before := *c
@@ -285,7 +289,7 @@ func (s *sim) Edit(at string, edit func(*caslease.Cell)) {
 	defer s.mu.Unlock()
 	c := s.cells[at]
 	if c == nil {
-		c = &cell{created: time.Now()}
+		c = &cell{created: s.clock()}
 		s.cells[at] = c
 	}
 	edit(&c.Cell)

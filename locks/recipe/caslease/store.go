@@ -113,6 +113,11 @@ type Cell struct {
 	// changes.
 	First, Floor uint64
 
+	// Next is what First is at least if the cell is deleted and created again. It is 0 if the
+	// store promises that this is greater than every token of the deleted cell, as a counter does.
+	// If First is from a clock that an operator may set back, Next is the time of the answer.
+	Next uint64
+
 	// Updated is when the cell was created or last changed, and Date when the answer was
 	// written, both by the store's clock. Zero means that the store does not say. See
 	// Expiry.

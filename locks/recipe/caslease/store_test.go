@@ -72,6 +72,7 @@ var storeDefects = []struct{ defect, caught string }{
 	{"stamp-of-creation", "Clock"},
 	{"tokens-begin-again", "Tokens"},
 	{"floor-falls", "Tokens"},
+	{"next-is-beyond", "Tokens"},
 	{"lost-is-success", "LostAnswer"},
 	{"all-is-unknown", "Throttled"},
 	{"all-is-unknown", "Unreachable"},

@@ -35,7 +35,8 @@ const maxVersion = 1 << 62
 
 // Cell returns the cell of a row. The values are in text form, and nil is NULL:
 //
-//	0  version: a number that rises with each write
+//	0  version: a number that rises with each write, and is at first the time of the server's clock,
+//	   in microseconds since 1970
 //	1  the version of the row when it was created
 //	2  state
 //	3  the length of the state, which may be longer than the text of it that was read
@@ -48,7 +49,7 @@ const maxVersion = 1 << 62
 func Cell(row [][]byte) (caslease.Cell, error) {
 	var d Decoder
 	c := caslease.Cell{Version: string(row[0]), State: string(row[2]), Updated: d.Time(row[5]), Date: d.Time(row[6])}
-	c.First, c.Floor = uint64(d.Number(row[1])), uint64(d.Number(row[0]))
+	c.First, c.Floor, c.Next = uint64(d.Number(row[1])), uint64(d.Number(row[0])), uint64(d.Number(row[6]))
 	if size := d.Number(row[3]); size > caslease.MaxRead {
 		c.State, c.Foreign = "", fmt.Sprintf("has a state of %d bytes", size)
 	}

@@ -26,7 +26,7 @@ func row(texts ...string) (values [][]byte) {
 
 // good is what Cell makes of a row of "9", "4", "s", "1", "r", "2000000", "3000000".
 func good() caslease.Cell {
-	return caslease.Cell{Version: "9", First: 4, Floor: 9, State: "s", Record: []byte("r"), Updated: time.Unix(2, 0), Date: time.Unix(3, 0)}
+	return caslease.Cell{Version: "9", First: 4, Floor: 9, State: "s", Record: []byte("r"), Updated: time.Unix(2, 0), Date: time.Unix(3, 0), Next: 3000000}
 }
 
 // TestCell: a cell is what its row says, and of a row that leaderrun did not write only what can
@@ -42,7 +42,7 @@ func TestCell(t *testing.T) {
 		"one more":    {row("9", "4", "s", "1", "r", "2000000", "3000000", "ignored"), func(*caslease.Cell) {}},
 		"no record":   {row("9", "4", "s", "1", "NULL", "2000000", "3000000"), func(c *caslease.Cell) { c.Record = nil }},
 		"no time":     {row("9", "4", "s", "1", "r", "NULL", "3000000"), func(c *caslease.Cell) { c.Updated = time.Time{} }},
-		"no row":      {row("NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "3000000"), func(c *caslease.Cell) { *c = caslease.Cell{Date: c.Date} }},
+		"no row":      {row("NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "3000000"), func(c *caslease.Cell) { *c = caslease.Cell{Date: c.Date, Next: c.Next} }},
 		"long":        {row("9", "4", "s", strconv.Itoa(caslease.MaxRead), "r", "2000000", "3000000"), func(*caslease.Cell) {}},
 		"too long":    {row("9", "4", "s", strconv.Itoa(caslease.MaxRead+1), "r", "2000000", "3000000"), func(c *caslease.Cell) { c.State, c.Foreign = "", "has a state of" }},
 		"bad record":  {row("9", "4", "s", "1", "\xff", "2000000", "3000000"), func(c *caslease.Cell) { c.Record, c.BadRecord = []byte("\xff"), true }},

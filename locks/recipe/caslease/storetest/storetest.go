@@ -132,7 +132,7 @@ func (b *bench) swap(k caslease.Key, at caslease.Cell, to caslease.Value) caslea
 
 // undated returns a cell without what differs between two answers about the same cell.
 func undated(c caslease.Cell) caslease.Cell {
-	c.Date, c.Updated = time.Time{}, c.Updated.Round(0).UTC()
+	c.Date, c.Next, c.Updated = time.Time{}, 0, c.Updated.Round(0).UTC()
 	return c
 }
 
@@ -400,15 +400,15 @@ func clocks(t testing.TB, c Config) {
 func pause(d time.Duration) { time.Sleep(d) }
 
 // tokens: First stays while the cell exists, Floor is at least First, and both are higher
-// after the cell was deleted and created again.
+// after the cell was deleted and created again. Then First is at least what Next was.
 func tokens(t testing.TB, c Config) {
 	b := open(t, c)
-	k, last := key(caslease.Lease), uint64(0)
+	k, last, next := key(caslease.Lease), uint64(0), uint64(0)
 	for range 3 {
 		at := b.swap(k, caslease.Cell{}, state(0))
 		first, floor := at.First, at.Floor
-		if first <= last || floor < first {
-			b.Errorf("first %d, floor %d after %d", first, floor, last)
+		if first <= last || first < next || floor < first {
+			b.Errorf("first %d, floor %d after %d, %d", first, floor, last, next)
 		}
 		for n := range 3 {
 			at = b.swap(k, at, state(n+1))
@@ -417,7 +417,7 @@ func tokens(t testing.TB, c Config) {
 			}
 			floor = at.Floor
 		}
-		last = max(last, floor)
+		last, next = max(last, floor), b.read(b.store, k).Next
 		if err := b.store.Delete(b.ctx, k, at); err != nil {
 			b.Fatal(err)
 		}
