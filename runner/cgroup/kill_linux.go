@@ -27,43 +27,47 @@ func (g *Group) Kill() error {
 	return err
 }
 
-// A strike ends after maxPasses or when it has killed maxStruck processes. Then the job forks
-// faster than anybody can look.
-const (
-	maxPasses = 16
-	maxStruck = 1000
-)
-
-// strike kills the processes of the group and below that it finds and may signal. It waits for
-// no lock of the kernel. Only Kill is certain.
+// strike kills the processes of the group and below that it finds and may signal, the first 200 or
+// so. It waits for no lock of the kernel. A job of more processes, or one that forks faster than
+// anybody can look, is for cgroup.kill, which must not wait for us.
 func (g *Group) strike() {
-	struck := map[int]bool{} // by process id
-	for range maxPasses {
-		if found := strikeIn(g.path, struck); !found || len(struck) >= maxStruck {
-			return
-		}
+	for s := (striker{struck: map[int]bool{}, left: 200}); s.strike(g.path); {
 	}
 }
 
-// strikeIn strikes the processes of a cgroup, and of those below it, that were not struck yet. It
-// reports whether it has found any.
-func strikeIn(dir string, struck map[int]bool) (found bool) {
+// A striker kills processes of a group one by one.
+type striker struct {
+	struck map[int]bool // by process id
+	left   int          // the number of processes and cgroups that it still looks at
+}
+
+// strike kills processes of a cgroup, and of those below it, that were not struck yet. It reports
+// whether it must look again, because it has found some.
+func (s *striker) strike(dir string) (again bool) {
+	s.left--
 	list := filepath.Join(dir, "cgroup.procs")
-	fresh := slices.DeleteFunc(members(list), func(pid int) bool { return struck[pid] })
-	for some := range slices.Chunk(fresh, 32) { // descriptors are few
-		strikeSome(list, some, struck)
+	fresh := slices.DeleteFunc(members(list), func(pid int) bool { return s.struck[pid] })
+	for some := range slices.Chunk(fresh, 100) { // descriptors are few
+		if s.left <= 0 {
+			return false
+		}
+		s.left -= len(some)
+		s.kill(list, some)
 	}
 	below, _ := children(dir)
 	for _, child := range below {
-		found = strikeIn(child, struck) || found
+		if s.left <= 0 {
+			return false
+		}
+		again = s.strike(child) || again
 	}
-	return found || len(fresh) > 0
+	return (again || len(fresh) > 0) && s.left > 0
 }
 
-// strikeSome strikes some of the processes of a list. An id may belong to another process by now.
-// So it opens each process, and then reads the list again: an id that is still there is that of the
+// kill kills some of the processes of a list. An id may belong to another process by now. So it
+// opens each process, and then reads the list again: an id that is still there is that of the
 // opened process, or of another one, and then the opened process has ended.
-func strikeSome(list string, pids []int, struck map[int]bool) {
+func (s *striker) kill(list string, pids []int) {
 	opened := make(map[int]int, len(pids)) // pidfds by process id
 	for _, pid := range pids {
 		if fd, err := unix.PidfdOpen(pid, 0); err == nil {
@@ -73,7 +77,7 @@ func strikeSome(list string, pids []int, struck map[int]bool) {
 	for _, pid := range members(list) {
 		if fd, ok := opened[pid]; ok {
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-			struck[pid] = true
+			s.struck[pid] = true
 		}
 	}
 	for _, fd := range opened {

