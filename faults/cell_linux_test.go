@@ -44,6 +44,7 @@ type cell struct {
 	cookie string
 	only   *regexp.Regexp // which faults are used
 	jobs   *regexp.Regexp // which manners of jobs are used
+	many   int            // how many leaderruns are started at once, at least
 	stop   chan struct{}
 	harmed chan struct{} // closed by harm
 	harm   func()        // a fault has been done
@@ -82,7 +83,10 @@ func newCell(t *testing.T, p plan, s *suite) *cell {
 	t.Helper()
 	c := &cell{
 		t: t, plan: p, store: p.store(t, p), dir: t.TempDir(), stop: make(chan struct{}), harmed: make(chan struct{}), statuses: map[int]int{},
-		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only, jobs: s.jobs,
+		cookie: fmt.Sprint("faults-", p.name, "-", os.Getpid(), "-", s.seed), only: s.only, jobs: s.jobs, many: 50,
+	}
+	if s.length == shortRun { // other tests run meanwhile
+		c.many = 10
 	}
 	c.harm = sync.OnceFunc(func() { close(c.harmed) })
 	for i, h := range host.New(t, host.Options{Hosts: p.machines(), Servers: c.store.servers, Routed: c.store.members, Apart: c.store.members}) {

@@ -23,7 +23,7 @@ func startMany(n *nemesis, m *machine) bool {
 		return false
 	}
 	begun, alone := n.c.begun.Load(), n.c.present.Load() == 1
-	crowd := make([]*machine, 50+n.rand.IntN(51))
+	crowd := make([]*machine, n.c.many+n.rand.IntN(n.c.many+1))
 	statuses := make([]int, len(crowd))
 	var all sync.WaitGroup
 	for i := range crowd {
