@@ -148,19 +148,27 @@ func (s *Server) Start() {
 // Exec runs statements as User, all on one connection, and returns the rows of the last.
 func (s *Server) Exec(statements ...string) (rows [][]string) {
 	s.TB.Helper()
+	rows, err := s.exec(statements...)
+	if err != nil {
+		s.TB.Fatal(err)
+	}
+	return rows
+}
+
+func (s *Server) exec(statements ...string) (rows [][]string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), realserver.Ready)
 	defer cancel()
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		s.TB.Fatal(err)
+		return nil, err
 	}
 	defer c.Close()
 	for _, statement := range statements {
 		if rows, err = read(ctx, c, statement); err != nil {
-			s.TB.Fatalf("%s: %v", statement, err)
+			return nil, fmt.Errorf("%s: %w", statement, err)
 		}
 	}
-	return rows
+	return rows, nil
 }
 
 func read(ctx context.Context, c *sql.Conn, statement string) (rows [][]string, err error) {
@@ -187,15 +195,16 @@ func read(ctx context.Context, c *sql.Conn, statement string) (rows [][]string, 
 	return rows, r.Err()
 }
 
-// Until repeats a query until it returns 1.
+// Until repeats a query until it returns 1. A node of a cluster ends connections while it joins.
 func (s *Server) Until(query string) {
 	s.TB.Helper()
 	for end := time.Now().Add(realserver.Ready); ; time.Sleep(5 * time.Millisecond) {
-		if rows := s.Exec(query); len(rows) == 1 && rows[0][0] == "1" {
+		rows, err := s.exec(query)
+		if len(rows) == 1 && rows[0][0] == "1" {
 			return
 		}
 		if time.Now().After(end) {
-			s.TB.Fatalf("still not true: %s", query)
+			s.TB.Fatalf("still not true: %s: %v", query, err)
 		}
 	}
 }
