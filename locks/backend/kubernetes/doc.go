@@ -67,10 +67,10 @@
 // # Fencing token
 //
 // The token is a counter in the state. It is never below the time of the Lease's creation, in
-// microseconds, plus the Lease's resourceVersion. So tokens go on rising after a Lease was
-// deleted, unless the server's clock was set back to before its creation (then Forget refuses), or
-// a cluster was built anew, and across the terms of electors. They can be repeated
-// after the cluster's etcd was restored from a backup: stop all runs before that.
+// microseconds, plus the Lease's resourceVersion. So tokens go on rising across the terms of
+// electors, after a cluster was built anew, and after a Lease was deleted, unless the server's clock
+// was set back to before its creation: then Forget refuses. They can be repeated after the cluster's
+// etcd was restored from a backup: stop all runs before that.
 //
 // # Permissions
 //
