@@ -45,6 +45,7 @@ func (a *check) end(e proc.Exit) {
 	if a.j.check == a {
 		a.j.checked()
 		a.j.check, a.exit = nil, e
+		a.j.left()
 		close(a.done)
 	}
 }

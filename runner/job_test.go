@@ -39,6 +39,7 @@ type job struct {
 	begun     chan error
 	suspended chan os.Signal
 	exited    chan struct{}
+	gone      chan struct{}
 	exit      proc.Exit
 	first     bool // the first process is alive
 	others    int  // how many others are alive
@@ -53,7 +54,7 @@ type job struct {
 const jobPID = 4711
 
 func newJob(r *rig) *job {
-	return &job{r: r, limit: clock.Never, begun: make(chan error, 1), exited: make(chan struct{}), suspended: make(chan os.Signal, 1)}
+	return &job{r: r, limit: clock.Never, begun: make(chan error, 1), exited: make(chan struct{}), gone: make(chan struct{}), suspended: make(chan os.Signal, 1)}
 }
 
 // starter is the Host.Starter. All commands behave like the first one.
@@ -75,7 +76,7 @@ func (j *job) Entrust(proc.OnDeath) error {
 }
 
 func (j *job) Close() {
-	if j.started != nil && !j.Gone() {
+	if j.started != nil && !proc.IsClosed(j.gone) {
 		j.r.t.Error("a starter was closed before its job was gone")
 	}
 	j.closed = true
@@ -184,10 +185,13 @@ func (j *job) Kill() error {
 	return j.refuse
 }
 
-func (j *job) Gone() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.started != nil && !j.first && j.others == 0 && j.check == nil
+func (j *job) Gone() <-chan struct{} { return j.gone }
+
+// left is called when something of the job has ended. The caller holds mu.
+func (j *job) left() {
+	if !j.first && j.others == 0 && j.check == nil && !proc.IsClosed(j.gone) {
+		close(j.gone)
+	}
 }
 
 // answers delivers the result of a slow start. After an error, there is no job.
@@ -224,6 +228,7 @@ func (j *job) end(e proc.Exit) {
 	}
 	j.checked()
 	j.first, j.exit = false, e
+	j.left()
 	j.r.note("exit" + j.name())
 	close(j.exited)
 }
@@ -237,6 +242,7 @@ func (j *job) leave(n int) {
 		j.r.note("the rest ends")
 	}
 	j.others = n
+	j.left()
 }
 
 // name returns the name in the trace: "" for the job, " elected" for that hook.

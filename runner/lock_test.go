@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 const token = 7
@@ -48,7 +49,7 @@ func (h *handle) Release(ctx context.Context) error {
 		h.t.Error("the release may take for ever")
 	}
 	for _, j := range h.jobs {
-		if j.started != nil && !j.Gone() && !j.free() {
+		if j.started != nil && !proc.IsClosed(j.gone) && !j.free() {
 			h.t.Errorf("the lock is released, but something of %s is left", j.started.Path)
 		}
 	}

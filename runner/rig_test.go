@@ -150,7 +150,7 @@ func (r *rig) run() (proc.Exit, error) {
 		r.t.Errorf("%d locks were opened, and %d closed", r.opened, r.closed)
 	}
 	for _, j := range r.jobs {
-		if j.started != nil && !j.Gone() && !r.outlived {
+		if j.started != nil && !proc.IsClosed(j.gone) && !r.outlived {
 			r.t.Errorf("something of %s is left", j.started.Path)
 		}
 		if !j.closed && !r.outlived {

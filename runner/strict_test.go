@@ -48,8 +48,8 @@ func TestStrict(t *testing.T) {
 		r.job.on = tidiesAll
 		exit, err := r.run()
 		r.ended(exit, err, proc.Exit{})
-		r.did("0s open", "0s acquire", "0s set record", "0s entrust", "40s set record", "40s start", "41s exit", "41s signal TERM", "42.993s the rest ends",
-			"43s set record", "43s release", "43s close") // the supervisor looks every 20 ms
+		r.did("0s open", "0s acquire", "0s set record", "0s entrust", "40s set record", "40s start", "41s exit", "41s signal TERM", "43s the rest ends",
+			"43s set record", "43s release", "43s close")
 		if term := r.recorded().Term; *term != (ledger.Term{Token: token, TTL: int64(ttl), By: "host/1/a", Clean: true}) {
 			t.Errorf("at the end: got %+v, want a clean term", term)
 		}
@@ -59,7 +59,7 @@ func TestStrict(t *testing.T) {
 // tidiesAll ends the processes that are left two seconds after a signal.
 func tidiesAll(j *job, sig syscall.Signal) {
 	if signals.Ending(sig) {
-		time.AfterFunc(2*time.Second-seconds(0.007), func() { j.leave(0) })
+		time.AfterFunc(2*time.Second, func() { j.leave(0) })
 	}
 }
 

@@ -27,13 +27,10 @@ const sickGrace = 8 * time.Second
 
 var errNoRenewal = errors.New("no renewal was acknowledged in time")
 
-// The pause before each look for processes that are left grows from shortestLook to
-// longestLook. Processes that end by themselves may take months.
-const (
-	shortestLook  = time.Millisecond
-	longestLook   = 20 * time.Millisecond
-	leftoversLook = 250 * time.Millisecond
-)
+// killPause is the pause between kills of a job that is not gone. The guard itself repeats a kill
+// much more often; this is for a guard that froze after it had acknowledged one. On a host that is
+// short of processor time, whatever we do meanwhile delays the guard and those that die.
+const killPause = 100 * time.Millisecond
 
 // patience is the time after SIGKILL from which a job counts as surviving it, and the time
 // after the end of the lease at which we give up on such a job. A process in
@@ -69,8 +66,8 @@ type supervisor struct {
 	killBy     clock.Instant      // the end of the grace, if stopping
 	tellAt     clock.Instant      // when to tell others that the task is stopping
 	killed     clock.Instant      // when the task was killed; 0: it was not
+	killAgain  clock.Instant      // when to do that again
 	exited     bool               // the first process has ended
-	pollPause  time.Duration      // the pause before the next look for processes that are left
 	survives   bool               // processes survive SIGKILL
 	unkillable bool               // and we have given up on it
 	continued  bool               // the next SIGCONT was handled already
@@ -81,14 +78,14 @@ type supervisor struct {
 func newSupervisor(k *task, job proc.Job) *supervisor {
 	return &supervisor{
 		r: k.r, task: k, log: k.report.log, lease: k.lease, job: job, heartbeat: &heartbeat.Heartbeat{}, health: &health.Watch{}, starting: job.Started(),
-		killBy: clock.Never, tellAt: clock.Never, limit: clock.Never, received: map[os.Signal]bool{},
+		killBy: clock.Never, killAgain: clock.Never, tellAt: clock.Never, limit: clock.Never, received: map[os.Signal]bool{},
 	}
 }
 
 // supervise returns when no process of the task is left, except those that cannot be
 // killed.
 func (s *supervisor) supervise() {
-	exited, lost, quit := s.job.Exited(), s.lease.done, s.task.quit
+	exited, gone, lost, quit := s.job.Exited(), s.job.Gone(), s.lease.done, s.task.quit
 	defer func() { s.heartbeat.Stop() }()
 	for !s.finished() {
 		timer := clock.NewTimer(s.r.Clock, s.wake())
@@ -120,6 +117,8 @@ func (s *supervisor) supervise() {
 		case <-exited:
 			exited = nil
 			s.firstExited()
+		case <-gone:
+			gone = nil // finished sees it
 		case <-timer.C:
 			s.due()
 		case <-s.heartbeat.C:
@@ -212,21 +211,13 @@ func (s *supervisor) beginIfStarted() {
 
 // wake returns the next moment at which something is due.
 func (s *supervisor) wake() clock.Instant {
-	next := clock.Never
-	if s.killed == 0 {
-		next = min(s.killBy, s.tellAt, s.lease.killAt())
-		if !s.stopping {
-			next = min(next, s.lease.signalAt(), s.limit)
-		}
+	switch {
+	case s.killed != 0:
+		return s.killAgain
+	case s.stopping:
+		return min(s.killBy, s.tellAt, s.lease.killAt())
 	}
-	if s.exited || s.killed != 0 {
-		s.pollPause = min(max(2*s.pollPause, shortestLook), longestLook)
-		if !s.stopping {
-			s.pollPause = leftoversLook
-		}
-		next = min(next, s.r.Clock.Now().Add(s.pollPause))
-	}
-	return next
+	return min(s.killBy, s.tellAt, s.lease.killAt(), s.lease.signalAt(), s.limit)
 }
 
 // due signals or kills the task if a deadline has passed. It reads the deadlines again,
@@ -255,6 +246,9 @@ func (s *supervisor) due() {
 			s.log.Warn("killing the job: it has not ended in time after the signal", "grace", s.killBy.Sub(s.stopped).Round(time.Millisecond))
 		}
 		s.kill("the grace is over")
+	}
+	if now >= s.killAgain {
+		s.kill("it is still there")
 	}
 }
 
@@ -331,6 +325,7 @@ func (s *supervisor) kill(reason string) {
 		s.log.Info("killing the job", "reason", reason)
 		s.done(event.Event{Kind: event.Killed, Class: s.cause(), Reason: reason})
 	}
+	s.killAgain = s.r.Clock.Now().Add(killPause)
 	if err := s.job.Kill(); err != nil && first {
 		s.log.Error("the job could not be killed", "err", err)
 	}
@@ -385,7 +380,7 @@ func (s *supervisor) firstExited() {
 		s.log.Warn("the job was killed, probably because its CPU time is used up (ulimit -t)")
 	}
 	s.task.report.emit(event.Event{Kind: event.Exited, PID: s.job.PID(), Code: &code})
-	if !s.job.Gone() && !s.stopping && !s.r.WaitChildren {
+	if !proc.IsClosed(s.job.Gone()) && !s.stopping && !s.r.WaitChildren {
 		s.stop(s.r.Signal, "the first process has ended", s.r.Timing.KillAfter)
 	}
 }
@@ -402,13 +397,12 @@ func (s *supervisor) overdue() {
 // finished reports whether nothing is left to supervise. It waits for a task that survives
 // SIGKILL for as long as lease.keepsWaiting says.
 func (s *supervisor) finished() bool {
-	if s.notStarted || s.exited && s.job.Gone() {
+	if s.notStarted || s.exited && proc.IsClosed(s.job.Gone()) {
 		return true
 	}
 	if s.killed == 0 {
 		return false
 	}
-	s.kill("it is still there")
 	now := s.r.Clock.Now()
 	if !s.survives && now > s.killed.Add(patience) {
 		s.survives = true

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ const epoch clock.Instant = clock.Instant(1000 * time.Hour)
 type world struct {
 	t     *testing.T
 	start time.Time
+	reads atomic.Int64 // of the boot clock
 
 	mu    sync.Mutex
 	slept time.Duration
@@ -27,7 +29,10 @@ type world struct {
 func newWorld(t *testing.T) *world { return &world{t: t, start: time.Now()} }
 
 // Now implements clock.Clock.
-func (w *world) Now() clock.Instant { return epoch.Add(w.now()) }
+func (w *world) Now() clock.Instant {
+	w.reads.Add(1)
+	return epoch.Add(w.now())
+}
 
 // now returns the true time since the start.
 func (w *world) now() time.Duration {

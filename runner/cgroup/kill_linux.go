@@ -44,24 +44,21 @@ type striker struct {
 // strike kills processes of a cgroup, and of those below it, that were not struck yet. It reports
 // whether it must look again, because it has found some.
 func (s *striker) strike(dir string) (again bool) {
-	s.left--
+	if s.left <= 0 {
+		return false
+	}
 	list := filepath.Join(dir, "cgroup.procs")
 	fresh := slices.DeleteFunc(members(list), func(pid int) bool { return s.struck[pid] })
+	fresh = fresh[:min(len(fresh), s.left)]
+	s.left -= 1 + len(fresh)
 	for some := range slices.Chunk(fresh, 100) { // descriptors are few
-		if s.left <= 0 {
-			return false
-		}
-		s.left -= len(some)
 		s.kill(list, some)
 	}
 	below, _ := children(dir)
 	for _, child := range below {
-		if s.left <= 0 {
-			return false
-		}
 		again = s.strike(child) || again
 	}
-	return (again || len(fresh) > 0) && s.left > 0
+	return again || len(fresh) > 0
 }
 
 // kill kills some of the processes of a list. An id may belong to another process by now. So it

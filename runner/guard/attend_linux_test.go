@@ -24,7 +24,7 @@ func (*crowd) spawn(proc.Command, *syscall.SysProcAttr) (int, error) { return st
 func (c *crowd) container(Tier) (container, string, error)           { return c, "", nil }
 
 func (c *crowd) wait(ws *syscall.WaitStatus) (int, error) {
-	if !isClosed(c.all) {
+	if !proc.IsClosed(c.all) {
 		return 0, nil
 	}
 	return c.storm.wait(ws)
@@ -32,10 +32,10 @@ func (c *crowd) wait(ws *syscall.WaitStatus) (int, error) {
 
 func (c *crowd) signalAll(g *guard, sigs ...syscall.Signal) {
 	c.signalled <- sigs[0]
-	for !isClosed(c.all) && (!g.attend() || sigs[0] == syscall.SIGKILL) {
+	for !proc.IsClosed(c.all) && (!g.attend() || sigs[0] == syscall.SIGKILL) {
 		time.Sleep(time.Millisecond)
 	}
-	c.killed.Store(isClosed(c.all))
+	c.killed.Store(proc.IsClosed(c.all))
 }
 
 // While it signals many processes, a guard acknowledges orders to kill and new deadlines.

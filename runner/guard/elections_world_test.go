@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/leaderrun/leaderrun/locks/lease/clock"
+	"github.com/leaderrun/leaderrun/runner/proc"
 )
 
 // A world is one schedule of TestElections: a store, some hosts, and their faults. Its true
@@ -221,13 +222,13 @@ type alarm struct {
 }
 
 func (a *alarm) Stop() {
-	if !isClosed(a.stopped) {
+	if !proc.IsClosed(a.stopped) {
 		close(a.stopped)
 	}
 }
 
 func (a *alarm) Wait() {
-	for p := a.process; p.Now() < a.at && !isClosed(a.stopped); {
+	for p := a.process; p.Now() < a.at && !proc.IsClosed(a.stopped); {
 		p.w.mu.Lock()
 		jumps, thawed, left := p.w.jumps, p.thawed, p.host.clock.when(a.at)-p.w.now()
 		p.w.mu.Unlock()

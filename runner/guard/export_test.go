@@ -46,7 +46,7 @@ func (g *Client) PID() int {
 func (g *Client) AwaitEnd() { <-g.child.ended }
 
 // Ended reports whether the guard's process has been reaped.
-func (g *Client) Ended() bool { return isClosed(g.child.ended) }
+func (g *Client) Ended() bool { return proc.IsClosed(g.child.ended) }
 
 // SetSweep sets the function by which leaderrun kills a job without its guard. The function
 // gets the known groups, and reports whether nothing is left.

@@ -32,7 +32,7 @@ func TestHealthCheck(t *testing.T) {
 		if got := j.exits(); got.Code != 6 {
 			t.Errorf("the job: got %v, want 6", got)
 		}
-		if !j.Gone() {
+		if !proc.IsClosed(j.Gone()) {
 			t.Error("no health check was running, but the job was not gone at its exit")
 		}
 	})
@@ -77,7 +77,7 @@ func TestHealthCheckOutlivesTheFirst(t *testing.T) {
 		if got := j.exits(); got.Code != 4 {
 			t.Errorf("got %v, want 4", got)
 		}
-		if j.Gone() {
+		if proc.IsClosed(j.Gone()) {
 			t.Fatal("the job is gone, but a health check is running")
 		}
 		if _, err := j.CheckHealth(j.command("exit 0")); !errors.Is(err, proc.ErrUnguarded) {
@@ -191,7 +191,7 @@ func TestHealthCheckLeavesSomething(t *testing.T) {
 		until(t, "the rest is there", func() bool { return len(j.alive("sleep 4711")) == 1 })
 		j.touch("end")
 		j.exits()
-		if j.Gone() {
+		if proc.IsClosed(j.Gone()) {
 			t.Error("the job is gone, but the health check is not")
 		}
 		j.end()

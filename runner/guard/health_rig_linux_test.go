@@ -60,7 +60,7 @@ func (s script) goesOn() {
 		s.t.Error("the first process counts as suspended")
 	default:
 	}
-	if state, _, _, ok := stat(s.PID()); s.Gone() || !ok || state == "Z" {
+	if state, _, _, ok := stat(s.PID()); proc.IsClosed(s.Gone()) || !ok || state == "Z" {
 		s.t.Errorf("the job is gone, or its first process is dead: state %q", state)
 	}
 }

@@ -53,6 +53,7 @@ type job struct {
 	settled   chan struct{} // closed when started receives a value
 	started   chan error    // receives nil, or why the job was not started
 	exited    chan struct{} // closed when exit is set
+	gone      chan struct{} // closed when nothing of the job is left
 	suspended chan os.Signal
 	failed    chan error
 
@@ -61,7 +62,6 @@ type job struct {
 	as        started
 	exit      proc.Exit
 	ended     bool
-	gone      bool
 	overdue   bool          // the guard has killed the job at its deadline
 	unguarded bool          // the guard has failed, and we kill the job
 	answered  bool          // the guard has sent something since the last ping
@@ -77,7 +77,7 @@ type job struct {
 func newJob(client *Client, onDeath proc.OnDeath, killBy clock.Instant) *job {
 	return &job{
 		client: client, onDeath: onDeath, orders: newOrders(), extended: killBy, limit: clock.Never, wanted: killBy, armed: killBy,
-		settled: make(chan struct{}), started: make(chan error, 1), exited: make(chan struct{}), failed: make(chan error, 1),
+		settled: make(chan struct{}), started: make(chan error, 1), exited: make(chan struct{}), gone: make(chan struct{}), failed: make(chan error, 1),
 		suspended: make(chan os.Signal, 1),
 	}
 }
@@ -200,14 +200,18 @@ func (j *job) handle(f frame) {
 		default:
 		}
 	case kindExited:
-		j.gone, j.overdue = n&goneToo != 0, n&overdue != 0
+		j.overdue = n&overdue != 0
+		if n&goneToo != 0 {
+			j.proveGone()
+		}
 		j.end(exitOf(n))
 	case kindGone:
-		j.gone, j.overdue = true, n&overdue != 0
+		j.overdue = n&overdue != 0
+		j.proveGone()
 	case kindCheckStarted, kindCheckFailed, kindCheckExited:
 		j.handleCheck(f)
 	}
-	if j.gone { // the guard does not answer orders now
+	if proc.IsClosed(j.gone) { // the guard does not answer orders now
 		j.endCheck(proc.Exit{}, errOver)
 	}
 }
@@ -227,20 +231,20 @@ func (j *job) startError(err error) error {
 // settle delivers the result of the start once. After an error, there is no job. If the job
 // has failed, settle does nothing. The caller holds mu.
 func (j *job) settle(err error) {
-	if j.unguarded || isClosed(j.settled) {
+	if j.unguarded || proc.IsClosed(j.settled) {
 		return
 	}
 	close(j.settled)
-	j.gone = err != nil
+	if err != nil {
+		j.proveGone()
+	}
 	j.started <- err
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+// proveGone notes that nothing of the job is left. The caller holds mu.
+func (j *job) proveGone() {
+	if !proc.IsClosed(j.gone) {
+		close(j.gone)
 	}
 }
 
@@ -303,14 +307,14 @@ func (j *job) deadline() clock.Instant {
 func (j *job) unanswered() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.wanted > j.armed && j.client.clock.Now() >= j.armed && !j.gone
+	return j.wanted > j.armed && j.client.clock.Now() >= j.armed && !proc.IsClosed(j.gone)
 }
 
 // fail notes that the guard has failed, and begins to kill the job unless it is gone.
 func (j *job) fail(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone || j.unguarded {
+	if proc.IsClosed(j.gone) || j.unguarded {
 		return
 	}
 	j.unguarded = true
@@ -323,6 +327,7 @@ func (j *job) order(f frame) { j.orders.put(f) }
 
 func (j *job) Started() <-chan error       { return j.started }
 func (j *job) Exited() <-chan struct{}     { return j.exited }
+func (j *job) Gone() <-chan struct{}       { return j.gone }
 func (j *job) Failed() <-chan error        { return j.failed }
 func (j *job) Suspended() <-chan os.Signal { return j.suspended }
 
@@ -345,12 +350,6 @@ func (j *job) Exit() proc.Exit {
 	return j.exit
 }
 
-func (j *job) Gone() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.gone
-}
-
 // Overdue implements [proc.Job].
 func (j *job) Overdue() bool {
 	j.mu.Lock()
@@ -371,7 +370,7 @@ func (j *job) Stop(sig os.Signal) error {
 // Kill orders the guard to kill the job. If the guard does not answer soon, we kill it.
 func (j *job) Kill() error {
 	j.mu.Lock()
-	if j.kill == nil && !j.gone {
+	if j.kill == nil && !proc.IsClosed(j.gone) {
 		j.kill = time.AfterFunc(j.client.patience, func() { j.fail(errSilent) })
 	}
 	j.mu.Unlock()

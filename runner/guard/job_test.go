@@ -33,7 +33,7 @@ func TestExit(t *testing.T) {
 		if got := j.exits(); got != test.want || got.Status() != test.status {
 			t.Errorf("%s: got %v, status %d; want %v, status %d", test.text, got, got.Status(), test.want, test.status)
 		}
-		if !j.Gone() {
+		if !proc.IsClosed(j.Gone()) {
 			t.Errorf("%s: the job is not gone", test.text)
 		}
 	}
@@ -74,12 +74,12 @@ func TestGone(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	j.wrote("ready")
-	if j.Gone() {
+	if proc.IsClosed(j.Gone()) {
 		t.Fatal("the job is gone, but its second process is not")
 	}
 	j.signal(syscall.SIGTERM)
-	until(t, "the job is gone", j.Gone)
-	if !j.Gone() {
+	until(t, "the job is gone", j.isGone)
+	if !proc.IsClosed(j.Gone()) {
 		t.Error("the job is no longer gone")
 	}
 }
@@ -87,7 +87,7 @@ func TestGone(t *testing.T) {
 func TestNotGoneBeforeTheExit(t *testing.T) {
 	t.Parallel()
 	j := start(t, idle)
-	if j.Gone() {
+	if proc.IsClosed(j.Gone()) {
 		t.Error("the job is gone before its first process has ended")
 	}
 	select {
@@ -113,7 +113,7 @@ func TestKill(t *testing.T) {
 				t.Error(err)
 			}
 			j.exits()
-			until(t, "the job is gone", j.Gone)
+			until(t, "the job is gone", j.isGone)
 			if j.Overdue() {
 				t.Error("it counts as killed at its deadline")
 			}
@@ -151,7 +151,7 @@ func TestKillOfForks(t *testing.T) {
 					t.Error(err)
 				}
 				j.exits()
-				until(t, "the job is gone", j.Gone)
+				until(t, "the job is gone", j.isGone)
 				if took := time.Since(killed); took > 5*time.Second {
 					t.Errorf("it took %v", took)
 				}
@@ -170,7 +170,7 @@ func TestSignalAfterTheEnd(t *testing.T) {
 		if err := j.Kill(); err != nil {
 			t.Error(err)
 		}
-		if !j.Gone() {
+		if !proc.IsClosed(j.Gone()) {
 			t.Error("the job is not gone")
 		}
 	}
@@ -184,7 +184,7 @@ func TestConcurrentUse(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				for !j.Gone() {
+				for !proc.IsClosed(j.Gone()) {
 					j.signal(syscall.SIGCONT)
 					time.Sleep(time.Millisecond)
 				}
@@ -205,7 +205,7 @@ func TestExitOfTheFirst(t *testing.T) {
 	if got, want := j.exits(), (proc.Exit{Code: 3}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	until(t, "the job is gone", j.Gone)
+	until(t, "the job is gone", j.isGone)
 }
 
 // The end of a first process that has left its group is noticed.
@@ -220,5 +220,5 @@ func TestFirstLeavesTheGroup(t *testing.T) {
 	if got := j.Exit(); got.Code != 7 {
 		t.Errorf("got %v, want 7", got)
 	}
-	until(t, "the job is gone", j.Gone)
+	until(t, "the job is gone", func() bool { return proc.IsClosed(j.Gone()) })
 }

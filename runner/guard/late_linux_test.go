@@ -100,11 +100,11 @@ func TestUnkillableAtTheStart(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	until(t, "leaderrun has looked for processes", func() bool { return looks.Load() > 3 })
-	if j.Gone() || j.PID() != 0 {
-		t.Errorf("gone %t, process %d", j.Gone(), j.PID())
+	if proc.IsClosed(j.Gone()) || j.PID() != 0 {
+		t.Errorf("gone %t, process %d", proc.IsClosed(j.Gone()), j.PID())
 	}
 	mortal.Store(true)
-	until(t, "the job is gone", j.Gone)
+	until(t, "the job is gone", func() bool { return proc.IsClosed(j.Gone()) })
 }
 
 // leaderrun does not start a job after its deadline. TestSpawnTooLate tests the guard.

@@ -162,7 +162,7 @@ func (s script) isGone() bool {
 			pid, _ = syscall.Wait4(-group, nil, syscall.WNOHANG, nil)
 		}
 	}
-	return s.Gone()
+	return proc.IsClosed(s.Gone())
 }
 
 // exits waits for the first process.

@@ -159,7 +159,7 @@ func (s *supervisor) refused(err error) int {
 func (s *supervisor) watch(job proc.Job) int {
 	started, exited, look := job.Started(), job.Exited(), time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	for exited != nil || !job.Gone() {
+	for exited != nil || !proc.IsClosed(job.Gone()) {
 		if started != nil { // the start comes before all else
 			exited = nil
 		}

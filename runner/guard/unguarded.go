@@ -28,7 +28,7 @@ func (j *job) killUnguarded() {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.gone = true
+	j.proveGone()
 	dead := proc.Exit{Signal: syscall.SIGKILL}
 	j.end(dead)
 	j.endCheck(dead, errDied)
@@ -80,4 +80,4 @@ func (j *job) isNotOfJob(pid int, started uint64) bool {
 	return j.onDeath.NotOfJob != nil && j.onDeath.NotOfJob(pid)
 }
 
-func (j *job) guardIsDead() bool { return isClosed(j.client.child.ended) }
+func (j *job) guardIsDead() bool { return proc.IsClosed(j.client.child.ended) }

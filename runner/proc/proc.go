@@ -92,17 +92,27 @@ type Job interface {
 	// CheckHealth waits until the command was started, up to ten seconds if the guard is
 	// slow. A loop that has deadlines must not call it.
 	CheckHealth(c Command) (HealthCheck, error)
-	// Gone reports whether it is proved that no process of the job is left. It does not
-	// block.
-	Gone() bool
+	// Gone is closed when it is proved that no process of the job is left. If that is proved of
+	// a first process that has just ended, Gone is closed before Exited.
+	Gone() <-chan struct{}
 	// Overdue reports whether the guard has killed the job at its deadline, as far as is known
-	// once Exited is closed and, of what was left then, once Gone returns true.
+	// once Exited is closed and, of what was left then, once Gone is closed.
 	Overdue() bool
 	// Containment returns the tier by which the job is contained and, if a stronger tier
 	// was allowed, why that is not used. It is for people.
 	Containment() (tier, why string)
 	// Failed receives why only we can still kill the job, when that is so. It may be nil.
 	Failed() <-chan error
+}
+
+// IsClosed reports whether a channel was closed that receives nothing, such as that of Job.Gone.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // A HealthCheck is a command that was started by CheckHealth. Its methods may be called

@@ -44,17 +44,9 @@ func (j *job) Started() <-chan error {
 	return c
 }
 
-func (j *job) Gone() bool {
-	select {
-	case <-j.exited:
-		return true
-	default:
-		return false
-	}
-}
-
 func (*job) Entrust(proc.OnDeath) error        { return nil }
 func (j *job) Close()                          {}
+func (j *job) Gone() <-chan struct{}           { return j.exited }
 func (j *job) PID() int                        { return 1 }
 func (j *job) Extend(clock.Instant)            {}
 func (j *job) Limit(clock.Instant)             {}
