@@ -23,6 +23,10 @@ import (
 // Ready bounds the start or the end of a server on a busy machine.
 const Ready = 3 * time.Minute
 
+// orderly is how long a server has for an orderly end: now and then Consul 1.21 does not
+// end at all (hashicorp/consul#12247).
+const orderly = 30 * time.Second
+
 // A Process is a server. If a method fails, it fails the test. The methods must not be
 // called concurrently. A Process may be started again after it has ended.
 type Process struct {
@@ -128,18 +132,38 @@ func (p *Process) Wait() {
 // PID returns the process id of the running server.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stop ends the server in an orderly way.
-func (p *Process) Stop() {
+// Stop ends the server in an orderly way, and kills it if it has not ended after 30 s, as a
+// service manager does.
+func (p *Process) Stop() { p.TB.Helper(); p.stop(orderly) }
+
+func (p *Process) stop(patience time.Duration) {
 	p.TB.Helper()
+	var sig os.Signal = syscall.SIGTERM
 	if p.Stopping != nil {
-		p.end(p.Stopping)
-		return
+		sig = p.Stopping
 	}
-	p.end(syscall.SIGTERM)
+	p.signal(sig)
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+		p.TB.Logf("%s (pid %d) does not end on %v and is killed", p.Path, p.PID(), sig)
+		p.Kill()
+	}
 }
 
 // Kill kills the server.
-func (p *Process) Kill() { p.TB.Helper(); p.end(syscall.SIGKILL) }
+func (p *Process) Kill() {
+	p.TB.Helper()
+	// A server that ends at this moment is what we want.
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.TB.Fatalf("kill %s: %v", p.Path, err)
+	}
+	select {
+	case <-p.done:
+	case <-time.After(Ready):
+		p.TB.Fatalf("%s (pid %d) does not end when it is killed", p.Path, p.PID())
+	}
+}
 
 // Pause freezes the server: connections stay and nothing answers.
 func (p *Process) Pause() {
@@ -162,16 +186,6 @@ func (p *Process) Log() string {
 		return err.Error()
 	}
 	return string(b)
-}
-
-func (p *Process) end(sig os.Signal) {
-	p.TB.Helper()
-	p.signal(sig)
-	select {
-	case <-p.done:
-	case <-time.After(Ready):
-		p.TB.Fatalf("%s (pid %d) does not end on %v", p.Path, p.PID(), sig)
-	}
 }
 
 func (p *Process) signal(sig os.Signal) {
