@@ -138,32 +138,19 @@ func (p *Process) Stop() { p.TB.Helper(); p.stop(orderly) }
 
 func (p *Process) stop(patience time.Duration) {
 	p.TB.Helper()
-	var sig os.Signal = syscall.SIGTERM
-	if p.Stopping != nil {
-		sig = p.Stopping
-	}
+	sig := cmp.Or[os.Signal](p.Stopping, syscall.SIGTERM)
 	p.signal(sig)
 	select {
 	case <-p.done:
 	case <-time.After(patience):
 		p.TB.Logf("%s (pid %d) does not end on %v and is killed", p.Path, p.PID(), sig)
-		p.Kill()
+		_ = p.cmd.Process.Kill() // an error says that it has ended just now
+		p.awaitDeath()
 	}
 }
 
-// Kill kills the server.
-func (p *Process) Kill() {
-	p.TB.Helper()
-	// A server that ends at this moment is what we want.
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		p.TB.Fatalf("kill %s: %v", p.Path, err)
-	}
-	select {
-	case <-p.done:
-	case <-time.After(Ready):
-		p.TB.Fatalf("%s (pid %d) does not end when it is killed", p.Path, p.PID())
-	}
-}
+// Kill kills the server. It fails the test if the server has ended before.
+func (p *Process) Kill() { p.TB.Helper(); p.signal(syscall.SIGKILL); p.awaitDeath() }
 
 // Pause freezes the server: connections stay and nothing answers.
 func (p *Process) Pause() {
@@ -186,6 +173,15 @@ func (p *Process) Log() string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+func (p *Process) awaitDeath() {
+	p.TB.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(Ready):
+		p.TB.Fatalf("%s (pid %d) does not end when it is killed", p.Path, p.PID())
+	}
 }
 
 func (p *Process) signal(sig os.Signal) {
