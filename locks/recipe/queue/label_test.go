@@ -65,6 +65,18 @@ func TestNonsenseIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestEnded: a lock whose session the server has ended is lapsed, or will be after Confirm.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	of := func(h queue.Head) locks.Status { return queue.Line{Head: &h}.Status() }
+	if got := of(queue.Head{Token: 7}); got != (locks.Status{Held: true, Token: 7}) {
+		t.Errorf("before: %+v", got)
+	}
+	if got := of(queue.Head{Token: 7, Ended: true, Confirm: time.Minute}); !got.Held || got.Left >= 0 || got.Confirm != time.Minute {
+		t.Errorf("ended: %+v", got)
+	}
+}
+
 func statusOf(data []byte, token uint64) locks.Status {
 	return queue.Line{Head: &queue.Head{Token: token, Label: data}}.Status()
 }
