@@ -119,9 +119,7 @@ func (p *Process) WaitReady(ok func() bool) {
 // is not 0.
 func (p *Process) Wait() {
 	p.TB.Helper()
-	select {
-	case <-p.done:
-	case <-time.After(Ready):
+	if !p.ends(Ready) {
 		p.fail("does not end")
 	}
 	if !p.cmd.ProcessState.Success() {
@@ -140,9 +138,7 @@ func (p *Process) stop(patience time.Duration) {
 	p.TB.Helper()
 	sig := cmp.Or[os.Signal](p.Stopping, syscall.SIGTERM)
 	p.signal(sig)
-	select {
-	case <-p.done:
-	case <-time.After(patience):
+	if !p.ends(patience) {
 		p.TB.Logf("%s (pid %d) does not end on %v and is killed", p.Path, p.PID(), sig)
 		_ = p.cmd.Process.Kill() // an error says that it has ended just now
 		p.awaitDeath()
@@ -177,10 +173,18 @@ func (p *Process) Log() string {
 
 func (p *Process) awaitDeath() {
 	p.TB.Helper()
+	if !p.ends(Ready) {
+		p.TB.Fatalf("%s (pid %d) does not end when it is killed", p.Path, p.PID())
+	}
+}
+
+// ends waits until the server has ended, and reports whether it has in time.
+func (p *Process) ends(within time.Duration) bool {
 	select {
 	case <-p.done:
-	case <-time.After(Ready):
-		p.TB.Fatalf("%s (pid %d) does not end when it is killed", p.Path, p.PID())
+		return true
+	case <-time.After(within):
+		return false
 	}
 }
 
